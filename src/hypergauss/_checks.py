@@ -1,0 +1,91 @@
+"""Input checks: each error states the rule, what arrived, and the next step."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def positive(name: str, value: Any, *, allow_infinite: bool = False) -> float:
+    """Return ``value`` as a float if it is a positive number, else explain."""
+    number = real(name, value, allow_infinite=allow_infinite)
+    if number <= 0:
+        raise ValueError(f"`{name}` must be positive. Got {number:g}. Pass a number greater than 0.")
+    return number
+
+
+def real(name: str, value: Any, *, allow_infinite: bool = False) -> float:
+    """Return ``value`` as a float if it is one real number, else explain."""
+    # `.item()` admits the zero-dimensional arrays of NumPy and JAX along with plain numbers.
+    scalar = value.item() if getattr(value, "shape", None) == () else value
+    if not isinstance(scalar, numbers.Real) or isinstance(scalar, bool):
+        raise TypeError(f"`{name}` must be a real number. Got {type(value).__name__}: {value!r}.")
+    number = float(scalar)
+    if np.isnan(number) or (np.isinf(number) and not allow_infinite):
+        raise ValueError(f"`{name}` must be finite. Got {number}.")
+    return number
+
+
+def count(name: str, value: Any, *, least: int = 1, most: int | None = None, why: str = "") -> int:
+    """Return ``value`` as an int if it is a whole number in [least, most], else explain."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool):
+        raise TypeError(f"`{name}` must be a whole number. Got {type(value).__name__}: {value!r}.")
+    if value < least or (most is not None and value > most):
+        bounds = f"at least {least}" if most is None else f"between {least} and {most}"
+        raise ValueError(f"`{name}` must be {bounds}{f' ({why})' if why else ''}. Got {value}.")
+    return int(value)
+
+
+def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return ``value`` if it is one of ``choices``, else list them."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"`{name}` must be one of {listed}. Got {value!r}.")
+    return str(value)
+
+
+def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
+    """Return ``values`` as a float array without NaN or infinity; ``missing`` is the next step."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{name}` must hold numbers. {error}.") from error
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        where = tuple(int(i) for i in bad[0])
+        place = where[0] if len(where) == 1 else where
+        raise ValueError(
+            f"`{name}` must not contain NaN or infinity. Got {array[where]} at position {place}"
+            f"{others(len(bad) - 1)}. {missing}"
+        )
+    return array
+
+
+def non_negative_array(name: str, values: Any, *, length: int | None = None, of: str = "") -> np.ndarray:
+    """Return ``values`` as a 1-D array of finite numbers >= 0, of the given length."""
+    array = finite_array(name, values, missing="Leave those out or replace them.")
+    if array.ndim != 1 or (length is not None and len(array) != length):
+        raise ValueError(f"`{name}` must be one number for each of the {length} {of}. Got shape {array.shape}.")
+    bad = np.flatnonzero(array < 0)
+    if len(bad):
+        raise ValueError(
+            f"`{name}` must not be negative. Got {array[bad[0]]:g} at position {bad[0]}{others(len(bad) - 1)}."
+        )
+    return array
+
+
+def same_length(first: str, n_first: int, second: str, n_second: int) -> None:
+    """Explain if two arguments that go together differ in length."""
+    if n_first != n_second:
+        raise ValueError(
+            f"`{first}` and `{second}` must have the same length. Got {n_first:,} and {n_second:,}. "
+            f"Pass one entry of `{second}` for each entry of `{first}`."
+        )
+
+
+def others(n: int) -> str:
+    """Say how many further offenders there are, or nothing."""
+    return "" if n <= 0 else f" and {n:,} other{'s' if n > 1 else ''}"

@@ -1,0 +1,18 @@
+"""Conditioning a prior on its sites, exactly, and learning hyperparameters by the evidence."""
+
+from hypergauss.inference.conditioning import condition
+from hypergauss.inference.learning import GaussianModel, Learned, LogNormal, learn
+from hypergauss.inference.posterior import Posterior, Prior
+from hypergauss.inference.sites import Observations, Sites
+
+__all__ = [
+    "GaussianModel",
+    "Learned",
+    "LogNormal",
+    "Observations",
+    "Posterior",
+    "Prior",
+    "Sites",
+    "condition",
+    "learn",
+]

@@ -1,0 +1,218 @@
+"""Learning hyperparameters: L-BFGS on the log evidence, with exact gradients, from several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.optimize import minimize
+
+from hypergauss import _checks, parameters
+from hypergauss.exceptions import NumericalError
+from hypergauss.inference.conditioning import Evidence, evidence_of
+from hypergauss.inference.posterior import Prior
+from hypergauss.inference.sites import Observations
+from hypergauss.kernels import Kernel
+
+#: How many points are looked at for each start that is followed.
+_CANDIDATES_PER_START = 4
+
+
+class GaussianModel(eqx.Module):
+    """y = mean + f(vertex) + noise: a kernel, a noise variance, and a constant mean for each of L outputs."""
+
+    kernel: Kernel
+    noise_variance: Array = parameters.positive(1e-6, 1e4)
+    mean: Array = parameters.bounded(-1e3, 1e3)
+    fixed: tuple[str, ...] = eqx.field(static=True, default=())
+
+    def prior(self) -> Prior:
+        """Return the prior of the latent function."""
+        return Prior(self.kernel, np.asarray(self.mean))
+
+    def log_evidence(self, evidence: Evidence) -> Float[Array, ""]:
+        """Evaluate the log evidence at these hyperparameters."""
+        return evidence(self.kernel, self.noise_variance, self.mean)
+
+
+class LogNormal(NamedTuple):
+    """A prior on a positive hyperparameter t: log t is normal around log(median) with this spread.
+
+    Its log density is taken with respect to log t, so that the most probable value does not depend on the units.
+    """
+
+    median: float
+    spread: float = 1.0
+
+    def log_density(self, value: Array) -> Array:
+        """Return the log density at a value, summed over its entries."""
+        z = (jnp.log(value) - jnp.log(self.median)) / self.spread
+        return -0.5 * (z**2 + jnp.log(2 * jnp.pi * self.spread**2)).sum()
+
+
+class Learned(NamedTuple):
+    """The outcome of learning.
+
+    ``log_evidence`` is that of the data alone, without the priors on hyperparameters; ``trace`` holds the objective
+    after each iteration of the start that won.
+    """
+
+    model: Any
+    log_evidence: float
+    objective: float
+    trace: np.ndarray
+    converged: bool
+    message: str
+    n_evaluations: int
+
+
+def learn(
+    model: GaussianModel,
+    observations: Observations,
+    *,
+    solver: str = "auto",
+    priors: Mapping[str, LogNormal] | None = None,
+    n_starts: int = 2,
+    max_iterations: int = 200,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Learned:
+    """Return the model at the hyperparameters of highest log evidence (plus log prior).
+
+    Parameters
+    ----------
+    model : GaussianModel
+        Its hyperparameters are the first start.
+    observations : Observations
+        The data.
+    solver : str
+        As for `condition`.
+    priors : dict of name to LogNormal, optional
+        Names as `parameters.values` lists them, or their last part ("lengthscale" for every lengthscale).
+    n_starts : int
+        How many starts are followed to the end: the given one, and the best of random ones.
+    max_iterations : int
+        Of L-BFGS, for each start.
+    seed : int
+        For the random starts.
+    report : callable, optional
+        Called with a line of text after each iteration.
+    """
+    evidence = evidence_of(model.kernel, observations, solver)
+    chosen = _match_priors(model, priors or {})
+    scale = 1.0 / observations.mean.size  # L-BFGS tolerances are meant for objectives of order one
+    evaluations = 0
+
+    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal evaluations
+        evaluations += 1
+        value, gradient = _value_and_gradient(jnp.asarray(theta), model, evidence, chosen)
+        if not np.isfinite(value):  # outside what the arithmetic can carry: L-BFGS backs off
+            return 1e10, np.zeros_like(theta)
+        return -scale * float(value), -scale * np.asarray(gradient)
+
+    limits = parameters.bounds(model)
+    first = np.clip(np.asarray(parameters.pack(model)), *limits.T) if len(limits) else np.zeros(0)
+    best: tuple[float, np.ndarray, list[float], bool, str] | None = None
+    for start in _starts(first, limits, loss, n_starts, np.random.default_rng(seed)):
+        trace = [-loss(start)[0] / scale]
+
+        def follow(intermediate_result: Any, trace: list[float] = trace) -> None:
+            trace.append(-float(intermediate_result.fun) / scale)
+            if report is not None:
+                report(f"log evidence {trace[-1]:,.2f} after {len(trace) - 1} iterations")
+
+        if len(start):
+            result = minimize(
+                loss,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=limits,
+                callback=follow,
+                options={"maxiter": max_iterations, "ftol": 1e-10, "gtol": 1e-6},
+            )
+            outcome = (float(result.fun), result.x, trace, bool(result.success), str(result.message))
+        else:
+            outcome = (-trace[0] * scale, start, trace, True, "nothing to learn")
+        if best is None or outcome[0] < best[0]:
+            best = outcome
+    assert best is not None
+    if best[0] >= 1e10:
+        raise NumericalError(
+            "The log evidence is not finite at any start. Likely causes: targets of a very different size from the "
+            "kernel's variance, or starting values at the edge of their range."
+        )
+    learned = parameters.unpack(model, jnp.asarray(best[1]))
+    return Learned(
+        model=learned,
+        log_evidence=float(learned.log_evidence(evidence)),
+        objective=-best[0] / scale,
+        trace=np.array(best[2]),
+        converged=best[3],
+        message=best[4],
+        n_evaluations=evaluations,
+    )
+
+
+@eqx.filter_jit
+def _value_and_gradient(
+    theta: Array, template: GaussianModel, evidence: Evidence, priors: tuple[tuple[int, LogNormal], ...]
+) -> tuple[Array, Array]:
+    """Return log evidence + log prior and its gradient at coordinates theta.
+
+    The template and the data are arguments, not constants, so that another spectrum of the same shape does not
+    compile again. Eigenvectors among them that no formula touches are never copied to JAX.
+    """
+
+    def objective(theta: Array) -> Array:
+        model = parameters.unpack(template, theta)
+        free = parameters.slots(model)
+        penalty = sum((prior.log_density(free[slot].of(model)) for slot, prior in priors), jnp.zeros(()))
+        return model.log_evidence(evidence) + penalty
+
+    return jax.value_and_grad(objective)(theta)
+
+
+def _match_priors(
+    model: GaussianModel, priors: Mapping[str, LogNormal]
+) -> tuple[tuple[int, LogNormal], ...]:
+    """Return (number of the slot, prior on what the slot holds) for each free hyperparameter with a prior."""
+    free = parameters.slots(model)
+    matched = []
+    for name, prior in priors.items():
+        found = [i for i, slot in enumerate(free) if slot.name == name or slot.name.rsplit(".", 1)[-1] == name]
+        if not found:
+            known = ", ".join(slot.name for slot in free)
+            raise ValueError(f"`priors` must name hyperparameters to be learned ({known}). Got {name!r}.")
+        if not isinstance(prior, LogNormal):
+            raise TypeError(f"`priors[{name!r}]` must be a LogNormal. Got {type(prior).__name__}.")
+        _checks.positive(f"priors[{name!r}].median", prior.median)
+        _checks.positive(f"priors[{name!r}].spread", prior.spread)
+        for i in found:
+            inverted = free[i].coordinate.shown_as is not None
+            matched.append((i, LogNormal(1.0 / prior.median if inverted else prior.median, prior.spread)))
+    return tuple(matched)
+
+
+def _starts(
+    first: np.ndarray,
+    limits: np.ndarray,
+    loss: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    n_starts: int,
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Return the given start and the most promising of some random ones around it."""
+    if n_starts == 1 or not len(first):
+        return [first]
+    candidates = []
+    for _ in range(_CANDIDATES_PER_START * (n_starts - 1)):
+        point = np.clip(first + rng.normal(scale=1.5, size=len(first)), *limits.T)
+        candidates.append((loss(point)[0], point))
+    candidates.sort(key=lambda pair: pair[0])
+    return [first, *(point for _, point in candidates[: n_starts - 1])]

@@ -1,0 +1,136 @@
+"""Sites: Gaussian pseudo-observations of the latent function, one an observed vertex.
+
+Regression's sites are its data. Every other likelihood moves its sites until they stand for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from hypergauss import _checks
+
+
+class Sites(eqx.Module):
+    """N(mean | f(rows), diag(variance)) for each of L outputs, times exp(log_offset).
+
+    Attributes
+    ----------
+    rows : array of int, shape (n,)
+        The observed vertices, each once.
+    mean : array, shape (n, L)
+        Pseudo-observations.
+    variance : array, shape (n,)
+        Their variances, the same for all outputs.
+    log_offset : float
+        What merging repeated observations of a vertex adds to the log evidence.
+    """
+
+    rows: np.ndarray
+    mean: Any
+    variance: Any
+    log_offset: Any = 0.0
+
+
+class Observations(eqx.Module):
+    """Measured vertices, several measurements of one vertex merged into one without loss.
+
+    For measurements y_i of one vertex with variances v_i, the product of N(y_i | f, v_i) is N(y | f, v) times a
+    constant, with 1/v = sum of 1/v_i and y = v * (sum of y_i / v_i).
+
+    Attributes
+    ----------
+    rows : array of int, shape (n,)
+        The observed vertices, each once, ascending.
+    mean : array, shape (n, L)
+        The merged measurements.
+    counts : array, shape (n,)
+        How many measurements each stands for.
+    scatter : float
+        The sum of squares of the measurements around their vertex's mean.
+    known_variance, known_offset : array (n,) and float, or None
+        Merged variance and log offset if the noise is known.
+    """
+
+    rows: np.ndarray
+    mean: np.ndarray
+    counts: np.ndarray
+    scatter: np.ndarray
+    known_variance: np.ndarray | None
+    known_offset: np.ndarray | None
+    is_uniform: bool = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, rows: np.ndarray, targets: np.ndarray, noise_variance: np.ndarray | None = None) -> Observations:
+        """Merge measurements.
+
+        Parameters
+        ----------
+        rows : array of int, shape (m,)
+            The vertex of each measurement.
+        targets : array, shape (m, L)
+            The measurements.
+        noise_variance : array, shape (m,), optional
+            The variance of each measurement's noise, if known.
+        """
+        unique, group, counts = np.unique(rows, return_inverse=True, return_counts=True)
+        precision = np.ones(len(rows)) if noise_variance is None else 1.0 / noise_variance
+        total = np.bincount(group, precision, minlength=len(unique))
+        mean = np.zeros((len(unique), targets.shape[1]))
+        np.add.at(mean, group, precision[:, None] * targets)
+        mean /= total[:, None]
+        scatter = float((precision[:, None] * (targets - mean[group]) ** 2).sum())
+        known_variance = known_offset = None
+        if noise_variance is not None:
+            known_variance = 1.0 / total
+            outputs = targets.shape[1]
+            merged = np.log(2 * np.pi * known_variance).sum() - np.log(2 * np.pi * noise_variance).sum()
+            known_offset = np.asarray((outputs * merged - scatter) / 2)
+        return cls(
+            unique,
+            mean,
+            counts.astype(float),
+            np.asarray(scatter),
+            known_variance,
+            known_offset,
+            noise_variance is None and len(unique) == len(rows),
+        )
+
+    @property
+    def num_measurements(self) -> int:
+        """The number of measurements before merging."""
+        return int(self.counts.sum())
+
+    def sites(self, noise_variance: Float[Array, ""]) -> Sites:
+        """Return the sites under a noise variance, ignored where the noise is known."""
+        if self.known_variance is not None:
+            return Sites(self.rows, self.mean, self.known_variance, self.known_offset)
+        outputs = self.mean.shape[1]
+        extra = self.counts.sum() - len(self.counts)
+        offset = -outputs * (extra * jnp.log(2 * jnp.pi * noise_variance) + np.log(self.counts).sum()) / 2
+        offset = offset - self.scatter / (2 * noise_variance)
+        return Sites(self.rows, self.mean, noise_variance / self.counts, offset)
+
+
+def check_observations(rows: np.ndarray, targets: Any, noise_variance: Any = None) -> Observations:
+    """Check targets (finite, one row a vertex) and known noise (positive), and merge them."""
+    array = _checks.finite_array("y", targets, missing="Leave unmeasured vertices out: they are what is predicted.")
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise ValueError(f"`y` must have shape (n,) or (n, outputs). Got {np.shape(targets)}.")
+    _checks.same_length("vertices", len(rows), "y", len(array))
+    if len(rows) == 0:
+        raise ValueError("`vertices` must name at least one observed vertex. Got none.")
+    if noise_variance is None:
+        return Observations.of(rows, array)
+    known = _checks.non_negative_array("noise_variance", noise_variance)
+    _checks.same_length("vertices", len(rows), "noise_variance", len(known))
+    if (known <= 0).any():
+        raise ValueError(
+            "`noise_variance` must be positive. Got 0. Give exact measurements a variance that is small but not zero."
+        )
+    return Observations.of(rows, array, known)

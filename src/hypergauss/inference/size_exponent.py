@@ -1,0 +1,72 @@
+"""Learning the size exponent a of hyperedge weights w(e) |e|^a: a one-dimensional search, a decomposition a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: The search stays within this interval and stops at this step.
+LOWEST, HIGHEST, FINEST_STEP = -2.0, 4.0, 0.0625
+
+#: How many values are tried at the least: three to bracket, two for each of four halvings.
+NUM_TRIALS = 11
+
+
+class Profile(NamedTuple):
+    """The search's outcome: the best exponent, what was learned there, and the objective at every value tried."""
+
+    size_exponent: float
+    best: Any
+    exponents: np.ndarray
+    objectives: np.ndarray
+
+
+def search(learn_at: Callable[[float, Any], Any], *, start: float = 0.0) -> Profile:
+    """Return the exponent of highest objective, by halving steps on a lattice.
+
+    Starting from {a, a + 1, a + 2}, the bracket moves by whole steps until its middle is best, then halves its step
+    four times. The lattice makes the same values come up again in other folds of a cross-validation, where their
+    decompositions are cached.
+
+    Parameters
+    ----------
+    learn_at : callable (exponent, previous outcome or None) -> outcome with an ``objective``
+        Learns everything else at a given exponent, starting from the best outcome so far.
+    start : float
+        The first value tried.
+    """
+    tried: dict[float, Any] = {}
+    best = start
+
+    def visit(exponent: float) -> None:
+        nonlocal best
+        if exponent in tried or not LOWEST <= exponent <= HIGHEST:
+            return
+        tried[exponent] = learn_at(exponent, tried.get(best))
+        if tried[exponent].objective > tried[best].objective:
+            best = exponent
+
+    step = 1.0
+    for exponent in (start, start + step, start + 2 * step):
+        visit(exponent)
+    while step > FINEST_STEP:
+        centre = best
+        visit(centre - step)
+        visit(centre + step)
+        if best == centre:
+            step /= 2
+    visit(best - step)
+    visit(best + step)
+    order = sorted(tried)
+    return Profile(best, tried[best], np.array(order), np.array([tried[a].objective for a in order]))
+
+
+def search_cost(num_vertices: int, num_edges: int, num_sites: int) -> float:
+    """Return a rough number of floating-point operations of the whole search."""
+    rank = min(num_vertices, num_edges)
+    decomposition = 10.0 * rank**2 * max(num_vertices, num_edges)
+    features = 2.0 * num_sites * rank**2
+    one_evaluation = 6.0 * min(rank, num_sites) ** 3
+    return NUM_TRIALS * (decomposition + features + 40 * one_evaluation)

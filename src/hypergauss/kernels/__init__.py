@@ -1,0 +1,19 @@
+"""Covariances between vertices: filters of the hypergraph's spectrum, covariates, and their combinations."""
+
+from hypergauss.kernels.base import Kernel
+from hypergauss.kernels.composition import Product, Sum, relations
+from hypergauss.kernels.covariates import Linear, SquaredExponential
+from hypergauss.kernels.spectral import Bernstein, Diffusion, Matern, SpectralKernel
+
+__all__ = [
+    "Bernstein",
+    "Diffusion",
+    "Kernel",
+    "Linear",
+    "Matern",
+    "Product",
+    "SpectralKernel",
+    "SquaredExponential",
+    "Sum",
+    "relations",
+]

@@ -1,0 +1,350 @@
+r"""Spectral kernels: K = variance * phi(Delta) / mean diagonal, for a filter phi of the Laplacian's eigenvalues.
+
+With Delta known as U diag(l) U' plus a rest on the complement of U where phi takes the value b,
+
+    phi(Delta) = b I + U diag(phi(l) - b) U',
+
+exactly if the spectrum is exact. If it is truncated, b is the middle of phi's range over the rest.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.special import gammaln, xlogy
+from jaxtyping import Array, Float
+
+from hypergauss import _checks
+from hypergauss.kernels.base import Kernel, scale_field
+from hypergauss.parameters import positive, reciprocal
+from hypergauss.spectrum import Spectrum
+
+
+class Vertices(NamedTuple):
+    """Inputs of a spectral kernel: vertex indices and their rows of U."""
+
+    index: Any  # (n,)
+    vectors: Any  # (n, r)
+
+
+class Density(NamedTuple):
+    """phi at the known eigenvalues, its range over the rest, and the factor that turns phi into the kernel."""
+
+    known: Float[Array, " r"]
+    rest: tuple[Float[Array, ""], Float[Array, ""]]
+    scale: Float[Array, ""]
+
+    @property
+    def background(self) -> Float[Array, ""]:
+        """B, the value that stands for phi on the rest."""
+        return (self.rest[0] + self.rest[1]) / 2
+
+
+class SpectralKernel(Kernel):
+    """A filter of the Laplacian's spectrum, the hypergraph's own covariance.
+
+    ``normalise`` scales the kernel so that the mean prior variance over all vertices is ``variance``, as Borovitskiy
+    et al. (2021) do; without it the kernel is ``variance`` times the filter as the paper writes it.
+    """
+
+    spectrum: eqx.AbstractVar[Spectrum]
+    variance: eqx.AbstractVar[Array]
+    normalise: eqx.AbstractVar[bool]
+    fixed: eqx.AbstractVar[tuple[str, ...]]
+
+    @abstractmethod
+    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return phi >= 0 at the given eigenvalues."""
+
+    def filter_range(self, low: Any, high: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Return bounds of phi over [low, high]; a decreasing filter has them at the ends."""
+        ends = self.filter(jnp.stack([jnp.asarray(low), jnp.asarray(high)]))
+        return ends[1], ends[0]
+
+    def density(self) -> Density:
+        """Return the filter's values on the spectrum and the normalisation."""
+        spectrum = self.spectrum
+        known = self.filter(jnp.asarray(spectrum.eigenvalues))
+        rest = self.filter_range(spectrum.rest[0], spectrum.rest[1])
+        scale = self.variance
+        if self.normalise:
+            n_rest = spectrum.num_vertices - spectrum.rank
+            mean = (known.sum() + n_rest * (rest[0] + rest[1]) / 2) / spectrum.num_vertices
+            scale = scale / mean
+        return Density(known, rest, scale)
+
+    @property
+    def num_vertices(self) -> int:  # noqa: D102
+        return self.spectrum.num_vertices
+
+    @property
+    def rank(self) -> int:  # noqa: D102
+        return self.spectrum.rank
+
+    @property
+    def basis(self) -> object:  # noqa: D102
+        return self.spectrum
+
+    @property
+    def has_uniform_remainder(self) -> bool:  # noqa: D102
+        return True
+
+    def inputs(self, rows: np.ndarray) -> Vertices:  # noqa: D102
+        return Vertices(rows, self.spectrum.vertex_vectors[rows])
+
+    def features(self, inputs: Vertices) -> Any:  # noqa: D102
+        return inputs.vectors
+
+    def weights(self) -> Float[Array, " r"]:  # noqa: D102
+        density = self.density()
+        return density.scale * (density.known - density.background)
+
+    def remainder(self, inputs: Vertices) -> Float[Array, ""]:  # noqa: D102, ARG002
+        density = self.density()
+        return density.scale * density.background
+
+    def cross(self, left: Vertices, right: Vertices) -> Float[Array, "n m"]:  # noqa: D102
+        same = jnp.asarray(left.index)[:, None] == jnp.asarray(right.index)[None, :]
+        return (left.vectors * self.weights()) @ right.vectors.T + self.remainder(left) * same
+
+    def variances(self, inputs: Vertices) -> Float[Array, " n"]:  # noqa: D102
+        return jnp.asarray(inputs.vectors) ** 2 @ self.weights() + self.remainder(inputs)
+
+    def scaled(self, factor: float) -> Self:  # noqa: D102
+        return scale_field(self, factor)
+
+    def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw f = sqrt(b) z + U ((sqrt(phi) - sqrt(b)) U'z), z white noise on all vertices: no N x N matrix."""
+        density = self.density()
+        root, rest_root = np.sqrt(density.scale * density.known), np.sqrt(density.scale * density.background)
+        U = self.spectrum.vertex_vectors
+        z = rng.standard_normal((self.num_vertices, size))
+        return rest_root * z[rows] + U[rows] @ (np.asarray(root - rest_root)[:, None] * (U.T @ z))
+
+    def error_bound(self) -> float:
+        r"""Return a bound on ||K - K_exact||, the operator norm of what a truncated spectrum gets wrong.
+
+        Without normalisation it is half of phi's range over the rest, times the variance. With it, the mean diagonal
+        m is also uncertain, by e = (half range)(N - r)/N, and |K/m - K'/m'| <= (|K - K'| + |K'| e / m') / (m' - e).
+        """
+        spectrum, density = self.spectrum, self.density()
+        if spectrum.is_exact:
+            return 0.0
+        # The bound is attained; the margin is for the rounding of the last digits.
+        half = float(density.rest[1] - density.rest[0]) / 2 * (1 + 1e-9)
+        if not self.normalise:
+            return float(self.variance) * half
+        mean = float(self.variance / density.scale)
+        slack = half * (1 - spectrum.rank / spectrum.num_vertices)
+        if slack >= mean:
+            return float("inf")
+        largest = max(float(jnp.max(density.known, initial=0.0)), float(density.background))
+        return float(self.variance) * (half + largest * slack / mean) / (mean - slack)
+
+
+class Matern(SpectralKernel):
+    r"""Matern kernel, phi(l) = (2 nu / lengthscale^2 + l)^-nu (paper, equation 8).
+
+    It is computed as exp(-nu log1p(lengthscale^2 l / (2 nu))), which differs by a constant factor, never overflows,
+    and becomes the diffusion kernel exp(-lengthscale^2 l / 2) as nu grows: ``nu=math.inf`` is that limit, and
+    learning moves 1/nu so that it can be reached.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the hypergraph; ``spectrum.dual()`` for a kernel on hyperedges.
+    nu : float, default 1.5
+        Smoothness.
+    lengthscale : float, default 5.0
+        How far correlation reaches.
+    variance : float, default 1.0
+        Mean prior variance.
+    normalise : bool, default True
+        False for the paper's unnormalised form, variance * (2 nu / lengthscale^2 + Delta)^-nu.
+    fixed : sequence of str
+        Hyperparameters that learning leaves alone, from "nu", "lengthscale", "variance".
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph, Spectrum
+    >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
+    >>> print(Matern(Spectrum.of(H)).gram().round(3))
+    [[1.14  0.532 0.141]
+     [0.532 0.719 0.532]
+     [0.141 0.532 1.14 ]]
+    """
+
+    spectrum: Spectrum
+    inverse_nu: Array = reciprocal("nu", 0.0, 20.0)
+    lengthscale: Array = positive(1e-3, 1e3)
+    variance: Array = positive()
+    normalise: bool = eqx.field(static=True)
+    fixed: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        nu: float = 1.5,
+        lengthscale: float = 5.0,
+        *,
+        variance: float = 1.0,
+        normalise: bool = True,
+        fixed: Sequence[str] = (),
+    ) -> None:
+        self.spectrum = check_spectrum(spectrum)
+        self.inverse_nu = 1.0 / _checks.positive("nu", nu, allow_infinite=normalise)
+        self.lengthscale = _checks.positive("lengthscale", lengthscale)
+        self.variance = _checks.positive("variance", variance)
+        self.normalise = normalise
+        names = check_fixed(fixed, ("nu", "lengthscale", "variance"))
+        self.fixed = tuple("inverse_nu" if name == "nu" else name for name in names)
+
+    @property
+    def nu(self) -> Float[Array, ""]:
+        """The smoothness, infinite for the diffusion kernel."""
+        return 1.0 / self.inverse_nu
+
+    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
+        phi = jnp.exp(-_log1p_ratio(self.lengthscale**2 * eigenvalues / 2, self.inverse_nu))
+        if self.normalise:
+            return phi
+        return phi * jnp.exp(-jnp.log(2 / (self.inverse_nu * self.lengthscale**2)) / self.inverse_nu)
+
+
+class Diffusion(SpectralKernel):
+    """Diffusion kernel, phi(l) = exp(-beta l) (paper, equation 18; Kondor and Lafferty, 2002).
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the hypergraph.
+    beta : float, default 0.01
+        Bandwidth: how long heat has spread.
+    variance, normalise, fixed
+        As for `Matern`.
+    """
+
+    spectrum: Spectrum
+    beta: Array = positive(1e-6, 1e4)
+    variance: Array = positive()
+    normalise: bool = eqx.field(static=True)
+    fixed: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        beta: float = 0.01,
+        *,
+        variance: float = 1.0,
+        normalise: bool = True,
+        fixed: Sequence[str] = (),
+    ) -> None:
+        self.spectrum = check_spectrum(spectrum)
+        self.beta = _checks.positive("beta", beta)
+        self.variance = _checks.positive("variance", variance)
+        self.normalise = normalise
+        self.fixed = check_fixed(fixed, ("beta", "variance"))
+
+    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
+        return jnp.exp(-self.beta * eigenvalues)
+
+
+class Bernstein(SpectralKernel):
+    r"""Learned filter, phi(l) = sum over k of c_k C(d, k) x^k (1 - x)^(d - k), where x = l / (largest eigenvalue).
+
+    With c_k > 0 it can approach any positive filter: low-pass as the Matern, band-pass, or high-pass for signals that
+    differ between the members of a hyperedge.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the hypergraph.
+    coefficients : int or sequence of float, default 8
+        The c_k > 0, roughly the filter's values at k/d; or the degree d, starting from exp(-4 k/d).
+    variance, normalise, fixed
+        As for `Matern`; ``fixed`` may name "coefficients".
+    """
+
+    spectrum: Spectrum
+    coefficients: Array = positive(1e-8, 1e8)
+    variance: Array = positive()
+    normalise: bool = eqx.field(static=True)
+    fixed: tuple[str, ...] = eqx.field(static=True)
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        coefficients: int | Sequence[float] | Array | np.ndarray = 8,
+        *,
+        variance: float = 1.0,
+        normalise: bool = True,
+        fixed: Sequence[str] = (),
+    ) -> None:
+        self.spectrum = check_spectrum(spectrum)
+        if isinstance(coefficients, int):
+            degree = _checks.count("coefficients", coefficients, most=64, why="the degree of a Bernstein filter")
+            coefficients = np.exp(-4 * np.arange(degree + 1) / degree)
+        array = _checks.finite_array("coefficients", coefficients, missing="Pass positive numbers.")
+        if array.ndim != 1 or len(array) < 2 or (array <= 0).any():
+            raise ValueError(f"`coefficients` must be at least two positive numbers. Got {array}.")
+        self.coefficients = array
+        self.variance = _checks.positive("variance", variance)
+        self.normalise = normalise
+        self.fixed = check_fixed(fixed, ("coefficients", "variance"))
+
+    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
+        x = jnp.clip(eigenvalues / self.spectrum.upper, 0.0, 1.0)[..., None]
+        degree = self.coefficients.shape[0] - 1
+        k = jnp.arange(degree + 1)
+        log_choose = gammaln(degree + 1.0) - gammaln(k + 1.0) - gammaln(degree - k + 1.0)
+        return jnp.exp(log_choose + xlogy(k, x) + xlogy(degree - k, 1 - x)) @ self.coefficients
+
+    def filter_range(self, low: Any, high: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Bound phi by the coefficients of its restriction to [low, high], whose hull contains the curve."""
+        ends = jnp.stack([jnp.asarray(low), jnp.asarray(high)]) / self.spectrum.upper
+        left, right = jnp.clip(ends, 0.0, 1.0)
+        hull = _restrict(self.coefficients, left, right)
+        return hull.min(), hull.max()
+
+
+def _restrict(coefficients: Float[Array, " k"], left: Any, right: Any) -> Float[Array, " k"]:
+    """Return the Bernstein coefficients on [left, right], by de Casteljau's subdivision of [0, 1]."""
+    # The blossom of the polynomial, with j arguments at `right` and the others at `left`, is coefficient j.
+    degree = coefficients.shape[0] - 1
+    restricted = []
+    for j in range(degree + 1):
+        values = coefficients
+        for argument in [right] * j + [left] * (degree - j):
+            values = (1 - argument) * values[:-1] + argument * values[1:]
+        restricted.append(values[0])
+    return jnp.stack(restricted)
+
+
+def _log1p_ratio(x: Float[Array, " k"], t: Float[Array, ""]) -> Float[Array, " k"]:
+    """Return log(1 + t x) / t, continued to x at t = 0, with exact derivatives there."""
+    small = t * x < 1e-5
+    safe = jnp.where(small, 1.0, t)
+    series = x * (1 - t * x / 2 + (t * x) ** 2 / 3)
+    return jnp.where(small, series, jnp.log1p(safe * x) / safe)
+
+
+def check_spectrum(spectrum: Any) -> Spectrum:
+    """Return the spectrum, or say how to make one."""
+    if not isinstance(spectrum, Spectrum):
+        raise TypeError(
+            f"`spectrum` must be a Spectrum. Got {type(spectrum).__name__}. Make one with `Spectrum.of(H)`."
+        )
+    return spectrum
+
+
+def check_fixed(fixed: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of fixed hyperparameters, checked to exist."""
+    chosen = (fixed,) if isinstance(fixed, str) else tuple(fixed)
+    for name in chosen:
+        _checks.one_of("fixed", name, names)
+    return chosen

@@ -1,0 +1,21 @@
+"""From a hypergraph or graph to the eigenvalues and eigenvectors that kernels filter."""
+
+from hypergauss.spectrum.laplacians import (
+    GraphLaplacian,
+    Laplacian,
+    ZhouLaplacian,
+    graph_laplacian,
+    normalised_incidence,
+    zhou_laplacian,
+)
+from hypergauss.spectrum.spectrum import Spectrum
+
+__all__ = [
+    "GraphLaplacian",
+    "Laplacian",
+    "Spectrum",
+    "ZhouLaplacian",
+    "graph_laplacian",
+    "normalised_incidence",
+    "zhou_laplacian",
+]

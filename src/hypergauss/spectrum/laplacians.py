@@ -1,0 +1,171 @@
+"""Laplacians: which matrix's eigenvalues a spectral kernel filters.
+
+Three are offered. All are symmetric and positive semidefinite, and constant-like functions (those that do not
+change along hyperedges) sit at eigenvalue 0.
+
+=================  =========================================  ====================================================
+name               matrix                                     what it is
+=================  =========================================  ====================================================
+``zhou``           I - A A', A the normalised incidence       Zhou et al. (2006), the paper's; eigenvalues in [0, 1]
+``normalised``     I - D^-1/2 W D^-1/2                        of a graph, W its adjacency; eigenvalues in [0, 2]
+``unnormalised``   D - W                                      of a graph; eigenvalues in [0, 2 max degree]
+=================  =========================================  ====================================================
+
+For a graph seen as a hypergraph of pairs, ``zhou`` is exactly half of ``normalised``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import equinox as eqx
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from hypergauss.graph import Graph
+from hypergauss.hypergraph import Hypergraph
+
+
+class SparseMatrix(eqx.Module):
+    """A CSR matrix as a pytree of NumPy arrays, so that what holds it can pass through `jax.jit`."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    shape: tuple[int, int] = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array) -> SparseMatrix:
+        """Wrap a SciPy matrix without copying."""
+        rows, columns = matrix.shape
+        return cls(matrix.data, matrix.indices, matrix.indptr, (int(rows), int(columns)))
+
+    def scipy(self) -> sp.csr_array:
+        """Return the SciPy matrix on the same arrays."""
+        return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
+
+
+class Laplacian(eqx.Module):
+    """A symmetric positive semidefinite N x N matrix, as a sparse operator or dense."""
+
+    name: eqx.AbstractClassVar[str]
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """N, the number of rows."""
+
+    @property
+    @abstractmethod
+    def upper(self) -> float:
+        """A number that no eigenvalue exceeds."""
+
+    @abstractmethod
+    def operator(self) -> LinearOperator:
+        """Return the matrix as a SciPy operator whose product costs one pass over the sparse data."""
+
+    @abstractmethod
+    def dense(self) -> np.ndarray:
+        """Return the matrix in full, shape (N, N)."""
+
+
+class ZhouLaplacian(Laplacian):
+    """Delta = I - A A' (paper, equation 4), A the normalised incidence."""
+
+    name: ClassVar[str] = "zhou"
+    incidence: SparseMatrix
+
+    @property
+    def size(self) -> int:  # noqa: D102
+        return self.incidence.shape[0]
+
+    @property
+    def upper(self) -> float:  # noqa: D102
+        return 1.0
+
+    def operator(self) -> LinearOperator:  # noqa: D102
+        A = self.incidence.scipy()
+
+        def product(x: np.ndarray) -> np.ndarray:
+            return x - A @ (A.T @ x)
+
+        return LinearOperator((self.size, self.size), matvec=product, rmatvec=product, matmat=product, dtype=float)
+
+    def dense(self) -> np.ndarray:  # noqa: D102
+        A = self.incidence.scipy()
+        return np.eye(self.size) - (A @ A.T).toarray()
+
+
+class GraphLaplacian(Laplacian):
+    """A graph's Laplacian, stored as the sparse matrix itself."""
+
+    name: ClassVar[str] = "graph"
+    matrix: SparseMatrix
+    bound: float = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:  # noqa: D102
+        return self.matrix.shape[0]
+
+    @property
+    def upper(self) -> float:  # noqa: D102
+        return self.bound
+
+    def operator(self) -> LinearOperator:  # noqa: D102
+        return aslinearoperator(self.matrix.scipy())
+
+    def dense(self) -> np.ndarray:  # noqa: D102
+        return self.matrix.scipy().toarray()
+
+
+def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> sp.csr_array:
+    """Return A = D_v^-1/2 R diag(w)^1/2 D_e^-1/2, where w(e) |e|^a stands for w(e).
+
+    A vertex or hyperedge of degree 0 gives a row or column of zeros.
+
+    Parameters
+    ----------
+    hypergraph : Hypergraph
+        With incidence R, weights w, and |e| = D_e(e).
+    size_exponent : float
+        a. At 0 the weights are as given, and I - A A' is Zhou's Laplacian. At 1 the |e| cancels D_e, and A A' is
+        the normalised adjacency of the weighted clique graph with self-loops: small and large hyperedges then
+        speak with a voice for each of their members, instead of one voice shared among them.
+
+    Returns
+    -------
+    SciPy CSR array, shape (N, M)
+        Its singular values lie in [0, 1].
+    """
+    edge_degrees = hypergraph.edge_degrees
+    # Sizes relative to their geometric mean: a common factor of all weights cancels in A, and |e|^a stays in range.
+    log_sizes = np.log(edge_degrees, out=np.zeros_like(edge_degrees), where=edge_degrees > 0)
+    weights = hypergraph.weights * np.exp(size_exponent * (log_sizes - (log_sizes.mean() if len(log_sizes) else 0.0)))
+    vertex_degrees = hypergraph.incidence @ weights
+    left = sp.diags_array(_inverse_root(vertex_degrees))
+    right = sp.diags_array(np.sqrt(weights) * _inverse_root(edge_degrees))
+    return sp.csr_array(left @ hypergraph.incidence @ right)
+
+
+def zhou_laplacian(hypergraph: Hypergraph, size_exponent: float = 0.0) -> ZhouLaplacian:
+    """Return Zhou's Laplacian of a hypergraph whose weights are multiplied by |e|^size_exponent."""
+    return ZhouLaplacian(SparseMatrix.of(normalised_incidence(hypergraph, size_exponent)))
+
+
+def graph_laplacian(graph: Graph, *, normalised: bool = True) -> GraphLaplacian:
+    """Return I - D^-1/2 W D^-1/2, or D - W, of a graph. An isolated vertex has eigenvalue 1, or 0."""
+    degrees = graph.vertex_degrees
+    if normalised:
+        scale = sp.diags_array(_inverse_root(degrees))
+        matrix = sp.csr_array(sp.eye_array(graph.num_vertices) - scale @ graph.adjacency @ scale)
+        return GraphLaplacian(SparseMatrix.of(matrix), 2.0)
+    matrix = sp.csr_array(sp.diags_array(degrees) - graph.adjacency)
+    # Gershgorin: each eigenvalue lies within a row's off-diagonal sum of its diagonal entry.
+    return GraphLaplacian(SparseMatrix.of(matrix), 2.0 * float(degrees.max(initial=0.0)))
+
+
+def _inverse_root(degrees: np.ndarray) -> np.ndarray:
+    """Return degrees^-1/2, and 0 for degree 0."""
+    return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)

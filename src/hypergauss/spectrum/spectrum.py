@@ -1,0 +1,200 @@
+"""Spectrum: the eigenvalues and eigenvectors that every spectral kernel on a hypergraph is made of."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self
+
+import equinox as eqx
+import numpy as np
+
+from hypergauss import _checks
+from hypergauss.frozen import freeze
+from hypergauss.graph import Graph
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.spectrum import decomposition
+from hypergauss.spectrum.laplacians import (
+    GraphLaplacian,
+    Laplacian,
+    SparseMatrix,
+    ZhouLaplacian,
+    graph_laplacian,
+    zhou_laplacian,
+)
+
+
+class _Bounded(Protocol):
+    """What `Spectrum.error_bound` asks of a kernel."""
+
+    def error_bound(self) -> float: ...
+
+
+class Spectrum(eqx.Module):
+    r"""A Laplacian as a known part and a rest: Delta = U diag(l) U' + (rest on the complement of U).
+
+    For Zhou's Laplacian, Delta = I - A A' with the normalised incidence A = U diag(s) V', so l = 1 - s^2 and the rest
+    is the eigenvalue 1: the decomposition of rank r <= min(N, M) is exact, not an approximation. The right singular
+    vectors V are the eigenvectors of the dual's Laplacian I - A'A: one decomposition serves vertices and hyperedges.
+
+    A truncated spectrum keeps the r smallest eigenvalues and knows only that the rest lie in an interval; kernels then
+    report the error that this leaves (`error_bound`).
+
+    Make one with `Spectrum.of`.
+
+    Attributes
+    ----------
+    eigenvalues : array, shape (r,)
+        l, ascending.
+    singular_values : array, shape (r,), or None for a graph
+        s, descending.
+    vertex_vectors : array, shape (N, r)
+        U, orthonormal columns.
+    edge_vectors : array, shape (M, r), or None for a graph
+        V, orthonormal columns.
+    rest : array, shape (2,)
+        The interval that holds the remaining N - r eigenvalues.
+    size_exponent : float
+        The a of the hyperedge weights w(e) |e|^a.
+
+    Examples
+    --------
+    >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
+    >>> Spectrum.of(H).eigenvalues.round(3)
+    array([0. , 0.5])
+    """
+
+    eigenvalues: np.ndarray
+    singular_values: np.ndarray | None
+    vertex_vectors: np.ndarray
+    edge_vectors: np.ndarray | None
+    rest: np.ndarray
+    source: Laplacian
+    size_exponent: float = eqx.field(static=True)
+
+    @classmethod
+    def of(
+        cls,
+        H: Hypergraph | Graph,
+        rank: int | None = None,
+        size_exponent: float | None = None,
+        *,
+        laplacian: str | None = None,
+    ) -> Self:
+        """Decompose a hypergraph or a graph.
+
+        Parameters
+        ----------
+        H : Hypergraph or Graph
+            What to decompose.
+        rank : int, optional
+            Keep only this many leading singular values; all of them if not given.
+        size_exponent : float, default 0.0
+            a: each hyperedge weight w(e) is multiplied by |e|^a. 0 is Zhou's Laplacian, 1 the weighted clique graph
+            with self-loops. Hypergraphs only.
+        laplacian : {"zhou", "normalised", "unnormalised"}, optional
+            "zhou" for a hypergraph; for a graph "normalised" unless "unnormalised" is asked for.
+        """
+        if isinstance(H, Graph):
+            if size_exponent is not None:
+                raise ValueError(
+                    f"`size_exponent` weighs hyperedges by their size, and a graph has none. Got {size_exponent}. "
+                    "Leave it out, or pass the hypergraph."
+                )
+            kind = _checks.one_of("laplacian", laplacian or "normalised", ("normalised", "unnormalised"))
+            return cls._of_graph(graph_laplacian(H, normalised=kind == "normalised"), rank)
+        if not isinstance(H, Hypergraph):
+            raise TypeError(f"`H` must be a Hypergraph or a Graph. Got {type(H).__name__}.")
+        if laplacian not in (None, "zhou"):
+            raise ValueError(
+                f"`laplacian` of a hypergraph must be 'zhou'. Got {laplacian!r}. For a graph's Laplacian pass "
+                "`H.clique_expansion()`."
+            )
+        a = _checks.real("size_exponent", 0.0 if size_exponent is None else size_exponent)
+        return cls._of_incidence(zhou_laplacian(H, a), rank, a)
+
+    @classmethod
+    def _of_incidence(cls, laplacian: ZhouLaplacian, rank: int | None, size_exponent: float) -> Self:
+        A = laplacian.incidence.scipy()
+        thin = min(A.shape)
+        if rank is not None:
+            _checks.count("rank", rank, most=max(thin, 1), why=f"the incidence matrix is {A.shape[0]} x {A.shape[1]}")
+        # Lanczos pays only well below full rank; there it cannot find the last vectors at all.
+        if rank is None or rank > thin // 2:
+            factors = decomposition.exact(A)
+            if rank is not None and rank < len(factors.singular_values):
+                left, s, right, _ = factors
+                factors = decomposition.Factors(left[:, :rank], s[:rank], right[:, :rank], float(s[rank]))
+        else:
+            factors = decomposition.truncated(A, rank)
+        return cls(
+            eigenvalues=freeze(1.0 - factors.singular_values**2),
+            singular_values=freeze(factors.singular_values),
+            vertex_vectors=freeze(factors.left),
+            edge_vectors=freeze(factors.right),
+            rest=freeze(np.array([1.0 - factors.rest**2, 1.0])),
+            source=laplacian,
+            size_exponent=size_exponent,
+        )
+
+    @classmethod
+    def _of_graph(cls, laplacian: GraphLaplacian, rank: int | None) -> Self:
+        if rank is not None:
+            _checks.count("rank", rank, most=laplacian.size, why=f"the graph has {laplacian.size} vertices")
+        if rank is None or rank > laplacian.size // 2:
+            values, vectors = decomposition.eigen(laplacian.dense())
+            keep = len(values) if rank is None else rank
+            rest = np.array([values[keep], values[-1]] if keep < len(values) else [values[-1]] * 2)
+            values, vectors = values[:keep], vectors[:, :keep]
+        else:
+            values, vectors, least = decomposition.smallest_eigen(laplacian.operator(), laplacian.upper, rank)
+            rest = np.array([least, laplacian.upper])
+        return cls(freeze(values), None, freeze(vectors), None, freeze(rest), laplacian, 0.0)
+
+    @property
+    def num_vertices(self) -> int:
+        """N, the number of vertices."""
+        return int(self.vertex_vectors.shape[0])
+
+    @property
+    def rank(self) -> int:
+        """The number r of known eigenvalues."""
+        return int(self.vertex_vectors.shape[1])
+
+    @property
+    def upper(self) -> float:
+        """A number that no eigenvalue exceeds: 1 for Zhou's Laplacian."""
+        return self.source.upper
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing is left to a bound."""
+        return self.rank == self.num_vertices or bool(self.rest[0] == self.rest[1])
+
+    def dual(self) -> Spectrum:
+        """Return the spectrum of the dual hypergraph, I - A'A, from the same decomposition."""
+        if self.edge_vectors is None or not isinstance(self.source, ZhouLaplacian):
+            raise ValueError("Only a hypergraph has a dual, and this is a graph's spectrum. Pass a Hypergraph.")
+        transposed = SparseMatrix.of(self.source.incidence.scipy().T.tocsr())
+        return Spectrum(
+            self.eigenvalues,
+            self.singular_values,
+            self.edge_vectors,
+            self.vertex_vectors,
+            self.rest,
+            ZhouLaplacian(transposed),
+            self.size_exponent,
+        )
+
+    def laplacian(self) -> np.ndarray:
+        """Return the Laplacian itself in full, shape (N, N); `source.operator()` is its sparse form."""
+        return self.source.dense()
+
+    def error_bound(self, kernel: _Bounded) -> float:
+        """Return a bound on the operator-norm error that truncation leaves in a kernel on this spectrum."""
+        return kernel.error_bound()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # frozen: cloning an estimator must not copy it
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
+        return f"Spectrum({self.num_vertices:,} vertices, rank {self.rank:,}, {kind}, size_exponent={self.size_exponent:g})"
