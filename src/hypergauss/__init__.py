@@ -1,4 +1,54 @@
-"""Gaussian processes on hypergraphs."""
+"""Gaussian processes on hypergraphs: calibrated predictions from who took part in what.
 
-from hypergauss.hypergraph import Hypergraph
-from hypergauss.spectrum import Spectrum
+Names are imported when first used, so that ``import hypergauss`` itself is immediate.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hypergauss._version import __version__
+
+if TYPE_CHECKING:
+    from hypergauss import datasets, inference, kernels, metrics, plotting, spectrum
+    from hypergauss.estimators import HypergraphGPRegressor
+    from hypergauss.graph import Graph
+    from hypergauss.hypergraph import Hypergraph
+    from hypergauss.inference import LogNormal
+    from hypergauss.spectrum import Spectrum
+
+__all__ = [
+    "Graph",
+    "Hypergraph",
+    "HypergraphGPRegressor",
+    "LogNormal",
+    "Spectrum",
+    "__version__",
+    "datasets",
+    "inference",
+    "kernels",
+    "metrics",
+    "plotting",
+    "spectrum",
+]
+
+_HOMES = {
+    "Graph": "graph",
+    "Hypergraph": "hypergraph",
+    "HypergraphGPRegressor": "estimators",
+    "LogNormal": "inference",
+    "Spectrum": "spectrum",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"hypergauss.{_HOMES[name]}"), name)
+    if name in __all__:
+        return import_module(f"hypergauss.{name}")
+    raise AttributeError(f"module 'hypergauss' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

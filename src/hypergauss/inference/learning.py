@@ -21,6 +21,10 @@ from hypergauss.kernels import Kernel
 
 #: How many points are looked at for each start that is followed.
 _CANDIDATES_PER_START = 4
+#: The loss where the evidence cannot be evaluated, larger than any that can.
+_FAILED = 1e10
+#: Projected gradient, for each observation, below which a search that stopped early still counts as converged.
+_SMALL_SLOPE = 1e-4
 
 
 class GaussianModel(eqx.Module):
@@ -34,6 +38,12 @@ class GaussianModel(eqx.Module):
     def prior(self) -> Prior:
         """Return the prior of the latent function."""
         return Prior(self.kernel, np.asarray(self.mean))
+
+    def rescaled(self, centre: np.ndarray, scale: float) -> GaussianModel:
+        """Return the model of centre + scale * y."""
+        return GaussianModel(
+            self.kernel.scaled(scale**2), self.noise_variance * scale**2, centre + scale * self.mean, self.fixed
+        )
 
     def log_evidence(self, evidence: Evidence) -> Float[Array, ""]:
         """Evaluate the log evidence at these hyperparameters."""
@@ -97,7 +107,7 @@ def learn(
     n_starts : int
         How many starts are followed to the end: the given one, and the best of random ones.
     max_iterations : int
-        Of L-BFGS, for each start.
+        Of L-BFGS, for each start; 0 keeps the model as it is and only evaluates it.
     seed : int
         For the random starts.
     report : callable, optional
@@ -113,51 +123,68 @@ def learn(
         evaluations += 1
         value, gradient = _value_and_gradient(jnp.asarray(theta), model, evidence, chosen)
         if not np.isfinite(value):  # outside what the arithmetic can carry: L-BFGS backs off
-            return 1e10, np.zeros_like(theta)
+            return _FAILED, np.zeros_like(theta)
         return -scale * float(value), -scale * np.asarray(gradient)
 
     limits = parameters.bounds(model)
-    first = np.clip(np.asarray(parameters.pack(model)), *limits.T) if len(limits) else np.zeros(0)
-    best: tuple[float, np.ndarray, list[float], bool, str] | None = None
-    for start in _starts(first, limits, loss, n_starts, np.random.default_rng(seed)):
-        trace = [-loss(start)[0] / scale]
-
-        def follow(intermediate_result: Any, trace: list[float] = trace) -> None:
-            trace.append(-float(intermediate_result.fun) / scale)
-            if report is not None:
-                report(f"log evidence {trace[-1]:,.2f} after {len(trace) - 1} iterations")
-
-        if len(start):
-            result = minimize(
-                loss,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=limits,
-                callback=follow,
-                options={"maxiter": max_iterations, "ftol": 1e-10, "gtol": 1e-6},
-            )
-            outcome = (float(result.fun), result.x, trace, bool(result.success), str(result.message))
-        else:
-            outcome = (-trace[0] * scale, start, trace, True, "nothing to learn")
-        if best is None or outcome[0] < best[0]:
-            best = outcome
-    assert best is not None
-    if best[0] >= 1e10:
+    first = np.asarray(parameters.pack(model))
+    starts = [first]
+    if max_iterations > 0 and len(first):
+        first = np.clip(first, limits[:, 0], limits[:, 1])
+        starts = [first, *_random_starts(first, limits, loss, n_starts - 1, np.random.default_rng(seed))]
+    ascents = [_ascend(loss, start, limits, scale, max_iterations, report) for start in starts]
+    best = min(ascents, key=lambda ascent: ascent.loss)
+    if best.loss >= _FAILED:
         raise NumericalError(
             "The log evidence is not finite at any start. Likely causes: targets of a very different size from the "
             "kernel's variance, or starting values at the edge of their range."
         )
-    learned = parameters.unpack(model, jnp.asarray(best[1]))
+    learned = parameters.unpack(model, jnp.asarray(best.theta))
     return Learned(
         model=learned,
-        log_evidence=float(learned.log_evidence(evidence)),
-        objective=-best[0] / scale,
-        trace=np.array(best[2]),
-        converged=best[3],
-        message=best[4],
+        log_evidence=float(_value_and_gradient(jnp.asarray(best.theta), model, evidence, ())[0]),
+        objective=-best.loss / scale,
+        trace=best.trace,
+        converged=best.converged,
+        message=best.message,
         n_evaluations=evaluations,
     )
+
+
+class _Ascent(NamedTuple):
+    """Where one run of L-BFGS ended."""
+
+    theta: np.ndarray
+    loss: float
+    trace: np.ndarray
+    converged: bool
+    message: str
+
+
+def _ascend(
+    loss: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    limits: np.ndarray,
+    scale: float,
+    max_iterations: int,
+    report: Callable[[str], None] | None,
+) -> _Ascent:
+    """Follow one start to the end."""
+    trace = [-loss(start)[0] / scale]
+    if max_iterations == 0 or not len(start):
+        return _Ascent(start, -trace[0] * scale, np.array(trace), True, "nothing to learn")
+
+    def follow(intermediate_result: Any) -> None:
+        trace.append(-float(intermediate_result.fun) / scale)
+        if report is not None:
+            report(f"log evidence {trace[-1]:,.2f} after {len(trace) - 1} iterations")
+
+    options = {"maxiter": max_iterations, "ftol": 1e-10, "gtol": 1e-6}
+    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
+    # Where rounding stops the line search, a small projected gradient tells that the top was reached all the same.
+    slope = result.x - np.clip(result.x - result.jac, limits[:, 0], limits[:, 1])
+    converged = bool(result.success) or float(np.abs(slope).max()) < _SMALL_SLOPE
+    return _Ascent(result.x, float(result.fun), np.array(trace), converged, str(result.message))
 
 
 @eqx.filter_jit
@@ -200,19 +227,14 @@ def _match_priors(
     return tuple(matched)
 
 
-def _starts(
+def _random_starts(
     first: np.ndarray,
     limits: np.ndarray,
     loss: Callable[[np.ndarray], tuple[float, np.ndarray]],
     n_starts: int,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:
-    """Return the given start and the most promising of some random ones around it."""
-    if n_starts == 1 or not len(first):
-        return [first]
-    candidates = []
-    for _ in range(_CANDIDATES_PER_START * (n_starts - 1)):
-        point = np.clip(first + rng.normal(scale=1.5, size=len(first)), *limits.T)
-        candidates.append((loss(point)[0], point))
-    candidates.sort(key=lambda pair: pair[0])
-    return [first, *(point for _, point in candidates[: n_starts - 1])]
+    """Return the most promising of some random points around the first start."""
+    shape = (_CANDIDATES_PER_START * n_starts, len(first))
+    candidates = np.clip(first + rng.normal(scale=1.5, size=shape), limits[:, 0], limits[:, 1])
+    return sorted(candidates, key=lambda point: loss(point)[0])[:n_starts]

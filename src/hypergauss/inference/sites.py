@@ -105,13 +105,28 @@ class Observations(eqx.Module):
         """The number of measurements before merging."""
         return int(self.counts.sum())
 
+    def rescaled(self, centre: np.ndarray, scale: float) -> Observations:
+        """Return the observations of (y - centre) / scale."""
+        known, offset = self.known_variance, self.known_offset
+        merged_away = self.num_measurements - len(self.rows)
+        return Observations(
+            self.rows,
+            (self.mean - centre) / scale,
+            self.counts,
+            # Already relative to the noise where that is known.
+            self.scatter / scale**2 if known is None else self.scatter,
+            None if known is None else known / scale**2,
+            None if offset is None else offset + merged_away * self.mean.shape[1] * np.log(scale),
+            self.is_uniform,
+        )
+
     def sites(self, noise_variance: Float[Array, ""]) -> Sites:
         """Return the sites under a noise variance, ignored where the noise is known."""
         if self.known_variance is not None:
             return Sites(self.rows, self.mean, self.known_variance, self.known_offset)
         outputs = self.mean.shape[1]
         extra = self.counts.sum() - len(self.counts)
-        offset = -outputs * (extra * jnp.log(2 * jnp.pi * noise_variance) + np.log(self.counts).sum()) / 2
+        offset = -outputs * (extra * jnp.log(2 * jnp.pi * noise_variance) + jnp.log(self.counts).sum()) / 2
         offset = offset - self.scatter / (2 * noise_variance)
         return Sites(self.rows, self.mean, noise_variance / self.counts, offset)
 

@@ -68,5 +68,5 @@ def search_cost(num_vertices: int, num_edges: int, num_sites: int) -> float:
     rank = min(num_vertices, num_edges)
     decomposition = 10.0 * rank**2 * max(num_vertices, num_edges)
     features = 2.0 * num_sites * rank**2
-    one_evaluation = 6.0 * min(rank, num_sites) ** 3
+    one_evaluation = 3.0 * min(rank, num_sites) ** 3
     return NUM_TRIALS * (decomposition + features + 40 * one_evaluation)

@@ -1,5 +1,6 @@
 """From a hypergraph or graph to the eigenvalues and eigenvectors that kernels filter."""
 
+from hypergauss.spectrum.cache import cached_spectrum
 from hypergauss.spectrum.laplacians import (
     GraphLaplacian,
     Laplacian,
@@ -15,6 +16,7 @@ __all__ = [
     "Laplacian",
     "Spectrum",
     "ZhouLaplacian",
+    "cached_spectrum",
     "graph_laplacian",
     "normalised_incidence",
     "zhou_laplacian",

@@ -68,7 +68,8 @@ class Spectrum(eqx.Module):
     edge_vectors: np.ndarray | None
     rest: np.ndarray
     source: Laplacian
-    size_exponent: float = eqx.field(static=True)
+    # A leaf of the pytree, not static: another exponent must not compile anything again.
+    size_exponent: np.float64 = eqx.field(converter=np.float64)
 
     @classmethod
     def of(

@@ -1,0 +1,5 @@
+"""The scikit-learn face of the library: names in, names out, no mathematics."""
+
+from hypergauss.estimators.regressor import HypergraphGPRegressor
+
+__all__ = ["HypergraphGPRegressor"]

@@ -1,0 +1,147 @@
+"""Blueprint: from an estimator's arguments to its kernel, at any size exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hypergauss import _checks
+from hypergauss.estimators.domain import Domain
+from hypergauss.graph import Graph
+from hypergauss.inference.size_exponent import Profile, search, search_cost
+from hypergauss.kernels import Bernstein, Diffusion, Kernel, Matern, Product, SpectralKernel, SquaredExponential, Sum
+from hypergauss.spectrum import Spectrum, cached_spectrum
+
+KERNELS: dict[str, type[SpectralKernel]] = {"matern": Matern, "diffusion": Diffusion, "bernstein": Bernstein}
+COMBINATIONS = ("sum", "product")
+
+#: Operations up to which searching the size exponent is part of every fit: some twenty seconds on two cores.
+AFFORDABLE = 1e12
+
+
+class Blueprint(NamedTuple):
+    """How to build the kernel once every relation's spectrum is known."""
+
+    domain: Domain
+    build: Callable[[dict[str, Spectrum]], Kernel]
+    #: The relations whose size exponent is to be learned, and the exponents to start from or to keep.
+    searched: tuple[str, ...]
+    exponents: dict[str, float | None]
+    rank: int | None
+
+    @classmethod
+    def of(
+        cls,
+        H: Any,
+        *,
+        kernel: str | Kernel | None,
+        covariates: Any,
+        combine: str,
+        size_exponent: float | str,
+        rank: int | None,
+        num_sites: int,
+    ) -> Blueprint:
+        """Check the arguments of an estimator and settle what is to be learned."""
+        domain = Domain.of(H)
+        _checks.one_of("combine", combine, COMBINATIONS)
+        side = _covariate_kernel(domain, covariates)
+        if isinstance(kernel, Kernel):
+            given = kernel if side is None else _combine({"hypergraph": kernel}, side, combine)
+            return cls._with_kernel(domain, given, size_exponent, rank)
+        family = KERNELS[_checks.one_of("kernel", "matern" if kernel is None else kernel, tuple(KERNELS))]
+
+        def build(spectra: dict[str, Spectrum]) -> Kernel:
+            return _combine({name: family(spectrum) for name, spectrum in spectra.items()}, side, combine)
+
+        hypergraphs = tuple(name for name, relation in domain.relations.items() if not isinstance(relation, Graph))
+        searched: tuple[str, ...] = ()
+        value = 0.0
+        if isinstance(size_exponent, str):
+            _checks.one_of("size_exponent", size_exponent, ("auto", "learn"))
+            affordable = _search_cost(domain, hypergraphs, rank, num_sites) <= AFFORDABLE
+            searched = hypergraphs if size_exponent == "learn" or affordable else ()
+        else:
+            value = _checks.real("size_exponent", size_exponent)
+        exponents = {name: value if name in hypergraphs else None for name in domain.relations}
+        return cls(domain, build, searched, exponents, rank)
+
+    @classmethod
+    def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
+        if kernel.num_vertices != len(domain.vertices):
+            raise ValueError(
+                f"`kernel` must be defined on the vertices of `H` ({len(domain.vertices):,}). Got a kernel on "
+                f"{kernel.num_vertices:,}. Make its spectrum with `Spectrum.of(H)`."
+            )
+        if size_exponent != "auto" or rank is not None:
+            raise ValueError(
+                "`size_exponent` and `rank` belong to the spectrum, which a given `kernel` brings along. "
+                "Set them in `Spectrum.of`, or name the kernel ('matern', 'diffusion', 'bernstein')."
+            )
+        return cls(domain, lambda _: kernel, (), {}, None)
+
+    def kernel_at(self, exponents: Mapping[str, float | None]) -> Kernel:
+        """Return the kernel whose spectra have the given size exponents."""
+        return self.build(
+            {name: cached_spectrum(self.domain.relations[name], self.rank, a) for name, a in exponents.items()}
+        )
+
+    def learn(self, learn_kernel: Callable[[Kernel, Any], Any]) -> tuple[Any, dict[str, float], dict[str, Profile]]:
+        """Learn everything, the size exponents relation by relation.
+
+        Parameters
+        ----------
+        learn_kernel : callable (kernel, previous outcome or None) -> outcome
+            Learns the hyperparameters with a given kernel.
+
+        Returns
+        -------
+        tuple
+            The outcome, the exponent of each hypergraph, and the profile of each search.
+        """
+        exponents = dict(self.exponents)
+        profiles: dict[str, Profile] = {}
+        outcome = None if self.searched else learn_kernel(self.kernel_at(exponents), None)
+        for name in self.searched:
+            start = outcome
+
+            def learn_at(a: float, previous: Any, name: str = name, start: Any = start) -> Any:
+                return learn_kernel(self.kernel_at({**exponents, name: a}), start if previous is None else previous)
+
+            profiles[name] = search(learn_at)
+            exponents[name], outcome = profiles[name].size_exponent, profiles[name].best
+        return outcome, {name: a for name, a in exponents.items() if a is not None}, profiles
+
+
+def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:
+    """Add the relations' kernels, and add or multiply the covariates' kernel; shares of variance start equal."""
+    terms = dict(kernels)
+    if side is not None and combine == "sum":
+        terms["covariates"] = side
+    parts = [term.scaled(1.0 / len(terms)) if len(terms) > 1 else term for term in terms.values()]
+    whole: Kernel = parts[0] if len(parts) == 1 else Sum(parts, list(terms))
+    return Product(whole, side) if side is not None and combine == "product" else whole
+
+
+def _covariate_kernel(domain: Domain, covariates: Any) -> Kernel | None:
+    if covariates is None:
+        return None
+    if isinstance(covariates, Kernel):
+        if covariates.num_vertices != len(domain.vertices):
+            raise ValueError(
+                f"The kernel given as `covariates` must be on the {len(domain.vertices):,} vertices of `H`. "
+                f"Got one on {covariates.num_vertices:,}."
+            )
+        return covariates
+    table = domain.table(covariates)
+    # Standardised columns are sqrt(2) apart on average: sqrt(p) keeps distances of order one.
+    return SquaredExponential(table, np.full(table.shape[1], np.sqrt(table.shape[1])))
+
+
+def _search_cost(domain: Domain, hypergraphs: tuple[str, ...], rank: int | None, num_sites: int) -> float:
+    costs = [
+        search_cost(domain.relations[name].num_vertices, min(domain.relations[name].num_edges, rank or 10**9), num_sites)
+        for name in hypergraphs
+    ]
+    return sum(costs) * max(len(costs), 1)

@@ -1,0 +1,85 @@
+"""Domain: one set of named vertices and the relations known on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hypergauss.graph import Graph
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.names import locate
+
+
+class Domain(NamedTuple):
+    """The vertices of a model, and each relation on them, aligned to one order."""
+
+    vertices: pd.Index
+    relations: dict[str, Hypergraph | Graph]
+
+    @classmethod
+    def of(cls, H: Hypergraph | Graph | Mapping[str, Hypergraph | Graph]) -> Domain:
+        """Align one hypergraph or graph, or several by name; a vertex unknown to a relation is isolated in it."""
+        relations = dict(H) if isinstance(H, Mapping) else {"hypergraph": H}
+        if not relations:
+            raise ValueError("`H` must hold at least one relation. Got an empty dict.")
+        for name, relation in relations.items():
+            if not isinstance(relation, Hypergraph | Graph):
+                raise TypeError(
+                    f"`H` must be a Hypergraph, a Graph, or a dict of them. Got {type(relation).__name__} for {name!r}. "
+                    "Build one with `Hypergraph.from_edges`, `from_incidence` or `from_table`."
+                )
+        vertices = next(iter(relations.values())).vertices
+        for relation in relations.values():
+            if not relation.vertices.equals(vertices):
+                vertices = vertices.union(relation.vertices, sort=False)
+        aligned: dict[str, Hypergraph | Graph] = {}
+        for name, relation in relations.items():
+            if not relation.vertices.equals(vertices):
+                if isinstance(relation, Graph):
+                    raise ValueError(f"The graph {name!r} must have the same vertices, in the same order, as the others.")
+                relation = relation.with_vertices(vertices)
+            aligned[str(name)] = relation
+        if len(vertices) == 0:
+            raise ValueError("The hypergraph must have at least one vertex. Got none.")
+        return cls(vertices, aligned)
+
+    def rows(self, names: Iterable[Any]) -> np.ndarray:
+        """Return the position of each named vertex."""
+        return locate(
+            self.vertices,
+            names,
+            argument="vertices",
+            owner=f"the hypergraph ({len(self.vertices):,} vertices)",
+            cure="Add them with `Hypergraph.from_edges(..., vertices=...)`.",
+        )
+
+    def table(self, covariates: Any) -> np.ndarray:
+        """Return covariates with one row a vertex, in the order of the vertices, each column standardised.
+
+        A DataFrame is matched by its index; an array must have the vertices' order already.
+        """
+        if isinstance(covariates, pd.DataFrame | pd.Series):
+            found = covariates.index.get_indexer(self.vertices)
+            if (found < 0).any():
+                absent = self.vertices[found < 0]
+                raise ValueError(
+                    f"`covariates` must have a row for every vertex. {absent[0]!r} and {len(absent) - 1:,} others have "
+                    "none. Name the rows by vertex, or pass an array in the order of `H.vertices`."
+                )
+            covariates = covariates.iloc[found]
+        if hasattr(covariates, "toarray"):
+            covariates = covariates.toarray()
+        try:
+            array = np.asarray(covariates, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"`covariates` must be numbers: encode categories first. {error}.") from error
+        array = array[:, None] if array.ndim == 1 else array
+        if array.ndim != 2 or len(array) != len(self.vertices):
+            raise ValueError(
+                f"`covariates` must have one row for each of the {len(self.vertices):,} vertices. Got shape {array.shape}."
+            )
+        spread = array.std(axis=0)
+        return (array - array.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -1,0 +1,311 @@
+"""HypergraphGPRegressor: Gaussian process regression on the vertices of a hypergraph, the scikit-learn way."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hypergauss import _checks, parameters
+from hypergauss.estimators.blueprint import Blueprint
+from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.progress import progress
+from hypergauss.exceptions import LearningWarning
+from hypergauss.graph import Graph
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.inference import GaussianModel, LogNormal, condition, learn
+from hypergauss.inference.conditioning import SOLVERS
+from hypergauss.inference.sites import Observations, check_observations
+from hypergauss.kernels import Kernel, Sum
+from hypergauss.names import as_list
+
+
+class Predictions(NamedTuple):
+    """Predicted mean and standard deviation, each of shape (m,) or (m, L)."""
+
+    mean: np.ndarray
+    std: np.ndarray
+
+
+class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
+    r"""Exact Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel).
+
+    Parameters
+    ----------
+    H : Hypergraph, Graph, or dict of name to either
+        What relates the vertices. Several relations are added, each with a weight that is learned.
+    kernel : {"matern", "diffusion", "bernstein"} or Kernel, default "matern"
+        By name, its spectrum is made here and its size exponent may be learned; a Kernel is taken as it is.
+    covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
+        What else is known of each vertex. Columns are standardised and enter through a squared exponential kernel with
+        a lengthscale a column.
+    combine : {"sum", "product"}, default "sum"
+        How covariates join the hypergraph: effects that add up, or similarity that both must confirm.
+    size_exponent : "auto", "learn" or float, default "auto"
+        The a in hyperedge weights w(e) |e|^a. "auto" learns it where that takes seconds, else keeps 0 (Zhou).
+    rank : int, optional
+        Truncate the spectrum to this many eigenvectors; exact if not given.
+    noise_variance : float, default 0.1
+        Where learning starts, as a share of the target's variance.
+    learn : bool, default True
+        Learn hyperparameters by the evidence, or take ``kernel`` and ``noise_variance`` as they are, in the target's
+        own units.
+    priors : dict of name to LogNormal, optional
+        Priors on hyperparameters, by name.
+    scale_target : bool, default True
+        Centre the target and, before learning, divide by its standard deviation (one for all outputs, which share the
+        kernel); starting variances are shares of its square. Everything reported is in the target's own units.
+    solver : {"auto", "dense", "low-rank"}
+        Both are exact; "auto" takes the cheaper.
+    n_starts : int, default 2
+        Starts that learning follows.
+    max_iterations : int, default 200
+        Of L-BFGS, for each start.
+    random_state : int, RandomState or None
+        For the random starts.
+    verbose : bool, default False
+        Show progress.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        With learned hyperparameters, in the target's units.
+    noise_variance_ : float or None
+        Learned noise variance; None if the noise of each vertex was given.
+    mean_ : float or array of shape (L,)
+        Learned constant mean.
+    log_marginal_likelihood_ : float
+        Log evidence of the targets, in their own units.
+    hyperparameters_ : dict
+        All that was learned, by name.
+    size_exponent_ : float, dict by relation, or None
+        The exponent used (None with a graph or a given kernel).
+    size_exponent_profile_ : Profile, dict of them, or None
+        Every exponent tried and its objective.
+    relation_weights_ : dict or None
+        With several relations or covariates added: each one's share of the prior variance.
+    solver_ : str
+        The solver used.
+    n_iter_ : int
+        Iterations of L-BFGS.
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph, HypergraphGPRegressor
+    >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e", "f"]])
+    >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
+    >>> model.predict(["c", "e"]).round(2)
+    array([1.4 , 2.46])
+    """
+
+    def __init__(
+        self,
+        H: Hypergraph | Graph | Mapping[str, Hypergraph | Graph],
+        kernel: str | Kernel | None = None,
+        covariates: Any = None,
+        *,
+        combine: str = "sum",
+        size_exponent: float | str = "auto",
+        rank: int | None = None,
+        noise_variance: float = 0.1,
+        learn: bool = True,
+        priors: Mapping[str, LogNormal] | None = None,
+        scale_target: bool = True,
+        solver: str = "auto",
+        n_starts: int = 2,
+        max_iterations: int = 200,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.H = H
+        self.kernel = kernel
+        self.covariates = covariates
+        self.combine = combine
+        self.size_exponent = size_exponent
+        self.rank = rank
+        self.noise_variance = noise_variance
+        self.learn = learn
+        self.priors = priors
+        self.scale_target = scale_target
+        self.solver = solver
+        self.n_starts = n_starts
+        self.max_iterations = max_iterations
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Iterable[Any], y: Any, *, noise_variance: Any = None) -> Self:
+        """Learn from measured vertices.
+
+        Parameters
+        ----------
+        X : array of vertex names, shape (n,)
+            The measured vertices. One measured twice is one vertex with two measurements.
+        y : array, shape (n,) or (n, L)
+            Measurements; several outputs share the kernel and the noise.
+        noise_variance : array, shape (n,), optional
+            The variance of each measurement's noise, if known; it is then not learned.
+        """
+        _checks.one_of("solver", self.solver, SOLVERS)
+        n_starts = _checks.count("n_starts", self.n_starts)
+        max_iterations = _checks.count("max_iterations", self.max_iterations)
+        start_noise = _checks.positive("noise_variance", self.noise_variance)
+        names = as_list(X)
+        blueprint = Blueprint.of(
+            self.H,
+            kernel=self.kernel,
+            covariates=self.covariates,
+            combine=self.combine,
+            size_exponent=self.size_exponent if self.learn or self.size_exponent != "auto" else 0.0,
+            rank=self.rank,
+            num_sites=len(names),
+        )
+        measured = check_observations(blueprint.domain.rows(names), y, noise_variance)
+        centre, scale = self._centre_and_scale(measured)
+        scaled = measured.rescaled(centre, scale)
+        self._warn_of_little_to_learn_from(blueprint, measured)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        with progress(self.verbose) as report:
+
+            def learn_kernel(kernel: Kernel, previous: Any) -> Any:
+                fixed = ("noise_variance",) if measured.known_variance is not None else ()
+                model = GaussianModel(kernel, start_noise, np.zeros(len(centre)), fixed)
+                return learn(
+                    model if previous is None else parameters.unpack(model, parameters.pack(previous.model)),
+                    scaled,
+                    solver=self.solver,
+                    priors=self.priors,
+                    n_starts=n_starts if previous is None else 1,
+                    max_iterations=max_iterations if self.learn and measured.num_measurements > 1 else 0,
+                    seed=seed,
+                    report=report,
+                )
+
+            learned, exponents, profiles = blueprint.learn(learn_kernel)
+        if not learned.converged:
+            warnings.warn(
+                f"Learning stopped before it converged ({learned.message}). Raise `max_iterations` above "
+                f"{max_iterations}, or set `priors`.",
+                LearningWarning,
+                stacklevel=2,
+            )
+        model = learned.model.rescaled(centre, scale)
+        self._posterior = condition(model.prior(), measured.sites(model.noise_variance), self.solver)
+        self._vertices = blueprint.domain.vertices
+        self._flat = np.ndim(y) == 1
+        self.kernel_ = model.kernel
+        self.noise_variance_ = None if measured.known_variance is not None else float(model.noise_variance)
+        self.mean_ = float(model.mean[0]) if self._flat else np.asarray(model.mean)
+        self.log_marginal_likelihood_ = self._posterior.log_evidence
+        self.hyperparameters_ = parameters.values(model)
+        self.size_exponent_ = _one_or_all(exponents)
+        self.size_exponent_profile_ = _one_or_all(profiles)
+        self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
+        self.solver_ = self._posterior.solver
+        self.n_iter_ = len(learned.trace) - 1
+        self.learning_trace_ = learned.trace
+        self.n_features_in_ = 1
+        return self
+
+    def predict(
+        self, X: Iterable[Any], return_std: bool = False, *, include_noise: bool = True
+    ) -> np.ndarray | Predictions:
+        """Predict named vertices.
+
+        Parameters
+        ----------
+        X : array of vertex names, shape (m,)
+            Measured or not.
+        return_std : bool
+            Return (mean, std) instead of the mean alone.
+        include_noise : bool
+            Whether std is that of a new measurement, the default, or of the function f without noise. Where the
+            noise of each measurement was given, that of a new one is not known, and std is that of f.
+
+        Returns
+        -------
+        array of shape (m,) or (m, L), or a pair of them
+        """
+        rows = self._rows(X)
+        mean = self._shaped(self._posterior.mean(rows))
+        if not return_std:
+            return mean
+        variance = self._posterior.variance(rows)
+        if include_noise and self.noise_variance_ is not None:
+            variance = variance + self.noise_variance_
+        std = np.sqrt(variance)
+        return Predictions(mean, std if self._flat else np.broadcast_to(std[:, None], mean.shape).copy())
+
+    def predict_covariance(self, X: Iterable[Any]) -> np.ndarray:
+        """Return the joint posterior covariance of f at named vertices, shape (m, m)."""
+        return self._posterior.covariance(self._rows(X))
+
+    def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Return n joint draws of f at named vertices, shape (n, m) or (n, m, L)."""
+        count = _checks.count("n", n)
+        rows = self._rows(X)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        draws = self._posterior.sample(rows, count, rng)
+        return draws[:, :, 0] if self._flat else draws
+
+    def leave_one_out(self) -> pd.DataFrame:
+        """Return the prediction of each measured vertex from all others, in closed form.
+
+        Columns ``mean`` and ``std`` (noise included), and with several outputs ``mean_0``, ``mean_1``, ...; indexed by
+        vertex name.
+        """
+        check_is_fitted(self)
+        left_out = self._posterior.leave_one_out()
+        names = self._vertices[self._posterior.sites.rows]
+        columns = ["mean"] if self._flat else [f"mean_{j}" for j in range(left_out.mean.shape[1])]
+        table = pd.DataFrame(left_out.mean, index=names, columns=columns)
+        return table.assign(std=np.sqrt(left_out.variance))
+
+    def _rows(self, X: Iterable[Any]) -> np.ndarray:
+        check_is_fitted(self)
+        return Domain(self._vertices, {}).rows(X)
+
+    def _shaped(self, columns: np.ndarray) -> np.ndarray:
+        return columns[:, 0] if self._flat else columns
+
+    def _centre_and_scale(self, measured: Observations) -> tuple[np.ndarray, float]:
+        """Return each output's mean and the common standard deviation, or 0 and 1 where they are not wanted."""
+        if not self.scale_target:
+            return np.zeros(measured.mean.shape[1]), 1.0
+        centre = measured.mean.mean(axis=0)
+        spread = float(np.sqrt(((measured.mean - centre) ** 2).mean()))
+        # Without learning, hyperparameters are taken in the target's own units.
+        return centre, spread if self.learn and spread > 1e-12 * (1 + np.abs(centre).max()) else 1.0
+
+    def _warn_of_little_to_learn_from(self, blueprint: Blueprint, measured: Observations) -> None:
+        reasons = []
+        if self.learn and measured.num_measurements == 1:
+            reasons.append("there is one measurement only: hyperparameters keep their starting values")
+        elif self.learn and np.ptp(measured.mean, axis=0).max() == 0:
+            reasons.append("all measurements are equal: the noise and the variance shrink towards zero")
+        for name, relation in blueprint.domain.relations.items():
+            if isinstance(relation, Hypergraph) and relation.num_incidences == 0:
+                reasons.append(f"{name!r} has no hyperedge with members: it says nothing about any vertex")
+        for reason in reasons:
+            warnings.warn(f"Predictions will be little more than the mean, since {reason}.", LearningWarning, stacklevel=3)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _one_or_all(by_relation: dict[str, Any]) -> Any:
+    """Return the only entry, all of several, or None of none."""
+    if len(by_relation) == 1:
+        return next(iter(by_relation.values()))
+    return by_relation or None
