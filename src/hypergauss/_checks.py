@@ -33,10 +33,11 @@ def count(name: str, value: Any, *, least: int = 1, most: int | None = None, why
     """Return ``value`` as an int if it is a whole number in [least, most], else explain."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"`{name}` must be a whole number. Got {type(value).__name__}: {value!r}.")
-    if value < least or (most is not None and value > most):
+    number = int(value)
+    if number < least or (most is not None and number > most):
         bounds = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise ValueError(f"`{name}` must be {bounds}{f' ({why})' if why else ''}. Got {value}.")
-    return int(value)
+        raise ValueError(f"`{name}` must be {bounds}{f' ({why})' if why else ''}. Got {number}.")
+    return number
 
 
 def one_of(name: str, value: Any, choices: Sequence[str]) -> str:

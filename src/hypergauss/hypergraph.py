@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +11,10 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from hypergauss import _checks
+from hypergauss import assembly
 from hypergauss.frozen import freeze, freeze_sparse
 from hypergauss.graph import Graph
-from hypergauss.names import locate, make_index, unique_index
+from hypergauss.names import locate, unique_index
 
 
 class Hypergraph:
@@ -38,9 +37,7 @@ class Hypergraph:
 
     __slots__ = ("__weakref__", "_edges", "_incidence", "_vertices", "_weights")
 
-    def __init__(
-        self, incidence: sp.csr_array, *, vertices: pd.Index, edges: pd.Index, weights: np.ndarray
-    ) -> None:
+    def __init__(self, incidence: sp.csr_array, *, vertices: pd.Index, edges: pd.Index, weights: np.ndarray) -> None:
         self._incidence = freeze_sparse(incidence)
         self._vertices = vertices
         self._edges = edges
@@ -68,33 +65,7 @@ class Hypergraph:
         weights : iterable of float or dict, optional
             w(e) > 0, in the order of ``edges`` or by hyperedge name; 1 if not given.
         """
-        if isinstance(edges, Mapping):
-            edge_names: Iterable[Any] | None = list(edges)
-            members: list[Any] = list(edges.values())
-        else:
-            edge_names, members = None, list(edges)
-        for position, group in enumerate(members):
-            if isinstance(group, str | bytes) or not isinstance(group, Iterable):
-                raise TypeError(
-                    f"A hyperedge must be a list of vertex names. Got {group!r} at position {position}: "
-                    f"pass [{group!r}] for a hyperedge of one vertex."
-                )
-        weighted = any(isinstance(group, Mapping) for group in members)
-        strengths = (
-            [group.values() if isinstance(group, Mapping) else [1.0] * len(group) for group in members]
-            if weighted
-            else None
-        )
-        members = [list(group) for group in members]
-        edge_rows = np.repeat(np.arange(len(members)), [len(group) for group in members])
-        return cls._from_pairs(
-            list(chain.from_iterable(members)),
-            edge_rows,
-            None if strengths is None else np.array(list(chain.from_iterable(strengths))),
-            vertices=vertices,
-            edges=make_index(edge_names, len(members), of="edges"),
-            weights=weights,
-        )
+        return cls._assembled(assembly.of_members(edges, vertices), weights)
 
     @classmethod
     def from_incidence(
@@ -108,23 +79,7 @@ class Hypergraph:
 
         A pandas DataFrame gives its index and columns as names unless others are passed.
         """
-        if isinstance(matrix, pd.DataFrame):
-            vertices = matrix.index if vertices is None else vertices
-            edges = matrix.columns if edges is None else edges
-            matrix = matrix.to_numpy()
-        if not sp.issparse(matrix):
-            matrix = _checks.finite_array("matrix", matrix, missing="Write 0 where a vertex is not in a hyperedge.")
-            if matrix.ndim != 2:
-                raise ValueError(f"`matrix` must have two dimensions, vertices x hyperedges. Got shape {matrix.shape}.")
-        incidence = sp.csr_array(matrix, dtype=np.float64, copy=True)
-        _checks.non_negative_array("matrix", incidence.data)
-        edge_index = make_index(edges, incidence.shape[1], of="edges")
-        return cls(
-            incidence,
-            vertices=make_index(vertices, incidence.shape[0], of="vertices"),
-            edges=edge_index,
-            weights=_edge_weights(weights, edge_index),
-        )
+        return cls._assembled(assembly.of_matrix(matrix, vertices, edges), weights)
 
     @classmethod
     def from_table(
@@ -154,68 +109,30 @@ class Hypergraph:
         weights : iterable of float or dict, optional
             Hyperedge weights w(e) > 0, in the order of the hyperedges or by name.
         """
-        columns = list(frame.keys())
-        for column in [vertex, edge, weight]:
-            if column is not None and column not in columns:
-                raise ValueError(f"`frame` must have a column {column!r}. Got the columns {columns}.")
-        lengths = {column: len(frame[column]) for column in (vertex, edge, *([weight] if weight else []))}
-        for column, length in lengths.items():
-            _checks.same_length(vertex, lengths[vertex], column, length)
-        edge_values = pd.Series(np.asarray(frame[edge]), name=edge)
-        if edges is None:
-            codes, uniques = pd.factorize(edge_values)
-            _no_missing(codes, column=edge)
-            edge_index = unique_index(uniques, of="edges")
-        else:
-            edge_index = unique_index(edges, of="edges")
-            codes = locate(
-                edge_index,
-                edge_values,
-                argument=edge,
-                owner=f"the {len(edge_index):,} given `edges`",
-                cure="Add them to `edges`, or leave it out.",
-            )
-        return cls._from_pairs(
-            np.asarray(frame[vertex]),
-            codes,
-            None if weight is None else np.asarray(frame[weight]),
-            vertices=vertices,
-            edges=edge_index,
-            weights=weights,
-        )
+        return cls._assembled(assembly.of_table(frame, vertex, edge, weight, vertices, edges), weights)
 
     @classmethod
-    def _from_pairs(
-        cls,
-        members: Any,
-        edge_rows: np.ndarray,
-        strengths: np.ndarray | None,
-        *,
-        vertices: Iterable[Any] | None,
-        edges: pd.Index,
-        weights: Iterable[float] | Mapping[Any, float] | None,
-    ) -> Self:
-        """Build from one (vertex name, hyperedge index, strength) triple an incidence."""
-        if vertices is None:
-            values = members if isinstance(members, np.ndarray) else _object_array(members)
-            rows, uniques = pd.factorize(values)
-            _no_missing(rows, column="vertices")
-            vertex_index = unique_index(uniques, of="vertices")
-        else:
-            vertex_index = unique_index(vertices, of="vertices")
-            rows = locate(
-                vertex_index,
-                members,
-                argument="edges",
-                owner=f"the {len(vertex_index):,} given `vertices`",
-                cure="Add them to `vertices`, or leave it out.",
-            )
-        data = np.ones(len(rows)) if strengths is None else _checks.non_negative_array("weight", strengths)
-        shape = (len(vertex_index), len(edges))
-        incidence = sp.coo_array((data, (rows, edge_rows)), shape=shape).tocsr()
-        if strengths is None:
-            incidence.data[:] = 1.0  # a member named twice is still one member
-        return cls(incidence, vertices=vertex_index, edges=edges, weights=_edge_weights(weights, edges))
+    def from_attributes(cls, frame: pd.DataFrame) -> Self:
+        """Build from a table with one row a vertex: each value of each column is a hyperedge, named (column, value).
+
+        A missing value joins no hyperedge.
+
+        Examples
+        --------
+        >>> animals = pd.DataFrame({"legs": [4, 2, 2], "milk": [True, False, None]}, index=["cat", "hen", "emu"])
+        >>> list(Hypergraph.from_attributes(animals).edges)
+        [('legs', 2), ('legs', 4), ('milk', False), ('milk', True)]
+        """
+        return cls._assembled(assembly.of_attributes(frame), None)
+
+    @classmethod
+    def _assembled(cls, parts: assembly.Parts, weights: Iterable[float] | Mapping[Any, float] | None) -> Self:
+        return cls(
+            parts.incidence,
+            vertices=parts.vertices,
+            edges=parts.edges,
+            weights=assembly.edge_weights(weights, parts.edges),
+        )
 
     # ---------------------------------------------------------------- what it holds
 
@@ -282,7 +199,11 @@ class Hypergraph:
     def members(self, edge: Any) -> list[Any]:
         """Return the names of the vertices in one hyperedge."""
         column = locate(
-            self._edges, [edge], argument="edge", owner=f"the {self.num_edges:,} hyperedges", cure="See `edges`."
+            self._edges,
+            [edge],
+            argument="edge",
+            owner=f"the {self.num_edges:,} hyperedges",
+            cure="See `edges`.",
         )[0]
         return list(self._vertices[np.sort(self._incidence[:, [column]].nonzero()[0])])
 
@@ -321,24 +242,36 @@ class Hypergraph:
         names = [("vertex", v) for v in self._vertices] + [("edge", e) for e in self._edges]
         return Graph(adjacency, vertices=names)
 
-    def subhypergraph(
-        self, vertices: Iterable[Any] | None = None, edges: Iterable[Any] | None = None
-    ) -> Hypergraph:
+    def subhypergraph(self, vertices: Iterable[Any] | None = None, edges: Iterable[Any] | None = None) -> Hypergraph:
         """Return the part on the given vertices and hyperedges, in the order given (all of a side if ``None``).
 
         A hyperedge keeps those of its members that stay; one that loses all is kept, empty.
         """
-        incidence, vertex_index, edge_index, weights = self._incidence, self._vertices, self._edges, self._weights
+        incidence, vertex_index, edge_index, weights = (
+            self._incidence,
+            self._vertices,
+            self._edges,
+            self._weights,
+        )
         if vertices is not None:
             rows = self.vertex_rows(vertices)
             incidence, vertex_index = incidence[rows], unique_index(vertex_index[rows], of="vertices")
         if edges is not None:
             columns = locate(
-                edge_index, edges, argument="edges", owner=f"the {self.num_edges:,} hyperedges", cure="See `edges`."
+                edge_index,
+                edges,
+                argument="edges",
+                owner=f"the {self.num_edges:,} hyperedges",
+                cure="See `edges`.",
             )
             incidence, weights = incidence[:, columns], weights[columns]
             edge_index = unique_index(edge_index[columns], of="edges")
-        return Hypergraph(sp.csr_array(incidence, copy=True), vertices=vertex_index, edges=edge_index, weights=weights.copy())
+        return Hypergraph(
+            sp.csr_array(incidence, copy=True),
+            vertices=vertex_index,
+            edges=edge_index,
+            weights=weights.copy(),
+        )
 
     def with_vertices(self, vertices: Iterable[Any]) -> Hypergraph:
         """Return the same hyperedges on the given vertices, in that order; new vertices are isolated.
@@ -355,7 +288,10 @@ class Hypergraph:
         )
         moved = sp.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(len(index), len(rows)))
         return Hypergraph(
-            sp.csr_array(moved @ self._incidence), vertices=index, edges=self._edges, weights=self._weights.copy()
+            sp.csr_array(moved @ self._incidence),
+            vertices=index,
+            edges=self._edges,
+            weights=self._weights.copy(),
         )
 
     def connected_components(self) -> np.ndarray:
@@ -395,7 +331,9 @@ class Hypergraph:
             "hyperedges": f"{self.num_edges:,}",
             "incidences": f"{self.num_incidences:,}",
             "isolated vertices": f"{len(self.isolated_vertices):,}",
-            "hyperedge sizes": f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):g}" if len(sizes) else "-",
+            "hyperedge sizes": f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):g}"
+            if len(sizes)
+            else "-",
             "first vertices": ", ".join(str(v) for v in self._vertices[:4]),
             "first hyperedges": ", ".join(str(e) for e in self._edges[:4]),
         }
@@ -409,41 +347,3 @@ def _restore(incidence: sp.csr_array, vertices: pd.Index, edges: pd.Index, weigh
 
 def _plural(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
-
-
-def _object_array(values: list[Any]) -> np.ndarray:
-    """Hold names as objects, so that tuples stay names and 1 and "1" stay different."""
-    if all(type(value) is int for value in values):
-        return np.asarray(values, dtype=np.int64)
-    return np.fromiter(values, dtype=object, count=len(values))
-
-
-def _no_missing(codes: np.ndarray, *, column: str) -> None:
-    missing = np.flatnonzero(codes < 0)
-    if len(missing):
-        raise ValueError(
-            f"`{column}` must have a name in each row. Row {missing[0]}{_checks.others(len(missing) - 1)} has none. "
-            f"Drop those rows first."
-        )
-
-
-def _edge_weights(weights: Iterable[float] | Mapping[Any, float] | None, edges: pd.Index) -> np.ndarray:
-    """Return w(e) for each hyperedge, checked to be positive."""
-    if weights is None:
-        return np.ones(len(edges))
-    if isinstance(weights, Mapping):
-        absent = [edge for edge in edges if edge not in weights]
-        if absent:
-            raise ValueError(
-                f"`weights` must name every hyperedge. {absent[0]!r}{_checks.others(len(absent) - 1)} has none."
-            )
-        weights = [weights[edge] for edge in edges]
-    array = _checks.finite_array("weights", list(weights), missing="Give every hyperedge a weight.")
-    _checks.same_length("edges", len(edges), "weights", len(array))
-    bad = np.flatnonzero(array <= 0)
-    if len(bad):
-        raise ValueError(
-            f"`weights` must be positive. Got {array[bad[0]]:g} for hyperedge {edges[bad[0]]!r}"
-            f"{_checks.others(len(bad) - 1)}. Leave a hyperedge out instead of giving it weight 0."
-        )
-    return array

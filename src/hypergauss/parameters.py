@@ -71,10 +71,11 @@ def _invert(value: Any) -> Any:
 
 
 def _declare(coordinate: Coordinate) -> Any:
-    return eqx.field(converter=_as_array, metadata={"coordinate": coordinate})
+    return eqx.field(converter=as_array, metadata={"coordinate": coordinate})
 
 
-def _as_array(value: Any) -> Array:
+def as_array(value: Any) -> Array:
+    """Return a value in double precision."""
     return jnp.asarray(value, dtype=jnp.float64)
 
 

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from hypergauss import _checks
 from hypergauss.estimators.domain import Domain
 from hypergauss.graph import Graph
 from hypergauss.inference.size_exponent import Profile, search, search_cost
-from hypergauss.kernels import Bernstein, Diffusion, Kernel, Matern, Product, SpectralKernel, SquaredExponential, Sum
+from hypergauss.kernels import (
+    Bernstein,
+    Diffusion,
+    Kernel,
+    Matern,
+    Product,
+    SpectralKernel,
+    SquaredExponential,
+    Sum,
+)
 from hypergauss.spectrum import Spectrum, cached_spectrum
 
-KERNELS: dict[str, type[SpectralKernel]] = {"matern": Matern, "diffusion": Diffusion, "bernstein": Bernstein}
+KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {
+    "matern": Matern,
+    "diffusion": Diffusion,
+    "bernstein": Bernstein,
+}
 COMBINATIONS = ("sum", "product")
 
 #: Operations up to which searching the size exponent is part of every fit: some twenty seconds on two cores.
@@ -30,6 +42,7 @@ class Blueprint(NamedTuple):
     searched: tuple[str, ...]
     exponents: dict[str, float | None]
     rank: int | None
+    num_sites: int
 
     @classmethod
     def of(
@@ -65,7 +78,7 @@ class Blueprint(NamedTuple):
         else:
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
-        return cls(domain, build, searched, exponents, rank)
+        return cls(domain, build, searched, exponents, rank, num_sites)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -79,7 +92,7 @@ class Blueprint(NamedTuple):
                 "`size_exponent` and `rank` belong to the spectrum, which a given `kernel` brings along. "
                 "Set them in `Spectrum.of`, or name the kernel ('matern', 'diffusion', 'bernstein')."
             )
-        return cls(domain, lambda _: kernel, (), {}, None)
+        return cls(domain, lambda _: kernel, (), {}, None, 0)
 
     def kernel_at(self, exponents: Mapping[str, float | None]) -> Kernel:
         """Return the kernel whose spectra have the given size exponents."""
@@ -109,7 +122,7 @@ class Blueprint(NamedTuple):
             def learn_at(a: float, previous: Any, name: str = name, start: Any = start) -> Any:
                 return learn_kernel(self.kernel_at({**exponents, name: a}), start if previous is None else previous)
 
-            profiles[name] = search(learn_at)
+            profiles[name] = search(learn_at, needed=math.log(self.num_sites) / 2)
             exponents[name], outcome = profiles[name].size_exponent, profiles[name].best
         return outcome, {name: a for name, a in exponents.items() if a is not None}, profiles
 
@@ -135,13 +148,18 @@ def _covariate_kernel(domain: Domain, covariates: Any) -> Kernel | None:
             )
         return covariates
     table = domain.table(covariates)
-    # Standardised columns are sqrt(2) apart on average: sqrt(p) keeps distances of order one.
-    return SquaredExponential(table, np.full(table.shape[1], np.sqrt(table.shape[1])))
+    # Rows of p standardised columns are some sqrt(2 p) apart. One lengthscale for all columns: with one a column, a
+    # few hundred observations are fitted too closely (`SquaredExponential(X, lengthscale=[...])` asks for that).
+    return SquaredExponential(table, math.sqrt(table.shape[1]))
 
 
 def _search_cost(domain: Domain, hypergraphs: tuple[str, ...], rank: int | None, num_sites: int) -> float:
     costs = [
-        search_cost(domain.relations[name].num_vertices, min(domain.relations[name].num_edges, rank or 10**9), num_sites)
+        search_cost(
+            domain.relations[name].num_vertices,
+            min(domain.relations[name].num_edges, rank or 10**9),
+            num_sites,
+        )
         for name in hypergraphs
     ]
     return sum(costs) * max(len(costs), 1)

@@ -28,8 +28,8 @@ class Domain(NamedTuple):
         for name, relation in relations.items():
             if not isinstance(relation, Hypergraph | Graph):
                 raise TypeError(
-                    f"`H` must be a Hypergraph, a Graph, or a dict of them. Got {type(relation).__name__} for {name!r}. "
-                    "Build one with `Hypergraph.from_edges`, `from_incidence` or `from_table`."
+                    f"`H` must be a Hypergraph, a Graph, or a dict of them. Got {type(relation).__name__} for {name!r}."
+                    " Build one with `Hypergraph.from_edges`, `from_incidence` or `from_table`."
                 )
         vertices = next(iter(relations.values())).vertices
         for relation in relations.values():
@@ -39,7 +39,9 @@ class Domain(NamedTuple):
         for name, relation in relations.items():
             if not relation.vertices.equals(vertices):
                 if isinstance(relation, Graph):
-                    raise ValueError(f"The graph {name!r} must have the same vertices, in the same order, as the others.")
+                    raise ValueError(
+                        f"The graph {name!r} must have the same vertices, in the same order, as the others."
+                    )
                 relation = relation.with_vertices(vertices)
             aligned[str(name)] = relation
         if len(vertices) == 0:
@@ -79,7 +81,8 @@ class Domain(NamedTuple):
         array = array[:, None] if array.ndim == 1 else array
         if array.ndim != 2 or len(array) != len(self.vertices):
             raise ValueError(
-                f"`covariates` must have one row for each of the {len(self.vertices):,} vertices. Got shape {array.shape}."
+                f"`covariates` must have one row for each of the {len(self.vertices):,} vertices. "
+                f"Got shape {array.shape}."
             )
         spread = array.std(axis=0)
         return (array - array.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from hypergauss.inference.conditioning import SOLVERS
 from hypergauss.inference.sites import Observations, check_observations
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.names import as_list
+from hypergauss.parameters import as_array
 
 
 class Predictions(NamedTuple):
@@ -44,11 +45,12 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         By name, its spectrum is made here and its size exponent may be learned; a Kernel is taken as it is.
     covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex. Columns are standardised and enter through a squared exponential kernel with
-        a lengthscale a column.
+        one lengthscale; pass a kernel, such as ``SquaredExponential(X, lengthscale=[...])``, for one a column.
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph: effects that add up, or similarity that both must confirm.
     size_exponent : "auto", "learn" or float, default "auto"
-        The a in hyperedge weights w(e) |e|^a. "auto" learns it where that takes seconds, else keeps 0 (Zhou).
+        The a in hyperedge weights w(e) |e|^a. "auto" learns it where that takes seconds, else keeps 0 (Zhou). A learned
+        exponent replaces 0 only if the evidence rises by more than log(n) / 2.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors; exact if not given.
     noise_variance : float, default 0.1
@@ -174,7 +176,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
 
             def learn_kernel(kernel: Kernel, previous: Any) -> Any:
                 fixed = ("noise_variance",) if measured.known_variance is not None else ()
-                model = GaussianModel(kernel, start_noise, np.zeros(len(centre)), fixed)
+                model = GaussianModel(kernel, as_array(start_noise), as_array(np.zeros(len(centre))), fixed)
                 return learn(
                     model if previous is None else parameters.unpack(model, parameters.pack(previous.model)),
                     scaled,
@@ -211,6 +213,12 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         self.learning_trace_ = learned.trace
         self.n_features_in_ = 1
         return self
+
+    @overload
+    def predict(self, X: Iterable[Any], return_std: Literal[False] = False) -> np.ndarray: ...
+
+    @overload
+    def predict(self, X: Iterable[Any], return_std: Literal[True], *, include_noise: bool = True) -> Predictions: ...
 
     def predict(
         self, X: Iterable[Any], return_std: bool = False, *, include_noise: bool = True
@@ -292,7 +300,11 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
             if isinstance(relation, Hypergraph) and relation.num_incidences == 0:
                 reasons.append(f"{name!r} has no hyperedge with members: it says nothing about any vertex")
         for reason in reasons:
-            warnings.warn(f"Predictions will be little more than the mean, since {reason}.", LearningWarning, stacklevel=3)
+            warnings.warn(
+                f"Predictions will be little more than the mean, since {reason}.",
+                LearningWarning,
+                stacklevel=3,
+            )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from hypergauss import _checks
 from hypergauss.inference.dense import DenseEvidence, DensePosterior
-from hypergauss.inference.low_rank import GeneralEvidence, LowRankPosterior, UniformEvidence, low_rank_evidence
+from hypergauss.inference.low_rank import (
+    GeneralEvidence,
+    LowRankPosterior,
+    UniformEvidence,
+    low_rank_evidence,
+)
 from hypergauss.inference.posterior import Posterior, Prior
 from hypergauss.inference.sites import Observations, Sites
 from hypergauss.kernels import Kernel

@@ -42,7 +42,10 @@ class GaussianModel(eqx.Module):
     def rescaled(self, centre: np.ndarray, scale: float) -> GaussianModel:
         """Return the model of centre + scale * y."""
         return GaussianModel(
-            self.kernel.scaled(scale**2), self.noise_variance * scale**2, centre + scale * self.mean, self.fixed
+            self.kernel.scaled(scale**2),
+            self.noise_variance * scale**2,
+            jnp.asarray(centre) + scale * self.mean,
+            self.fixed,
         )
 
     def log_evidence(self, evidence: Evidence) -> Float[Array, ""]:
@@ -206,9 +209,7 @@ def _value_and_gradient(
     return jax.value_and_grad(objective)(theta)
 
 
-def _match_priors(
-    model: GaussianModel, priors: Mapping[str, LogNormal]
-) -> tuple[tuple[int, LogNormal], ...]:
+def _match_priors(model: GaussianModel, priors: Mapping[str, LogNormal]) -> tuple[tuple[int, LogNormal], ...]:
     """Return (number of the slot, prior on what the slot holds) for each free hyperparameter with a prior."""
     free = parameters.slots(model)
     matched = []

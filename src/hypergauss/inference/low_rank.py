@@ -83,13 +83,22 @@ class UniformEvidence(eqx.Module):
     def of(cls, kernel: Kernel, observations: Observations) -> UniformEvidence:
         """Reduce the observations to their sufficient statistics, a chunk of rows at a time."""
         rank, y = _rank(kernel), observations.mean
-        gram, feature_targets, feature_sums = np.zeros((rank, rank)), np.zeros((rank, y.shape[1])), np.zeros(rank)
+        gram, feature_targets, feature_sums = (
+            np.zeros((rank, rank)),
+            np.zeros((rank, y.shape[1])),
+            np.zeros(rank),
+        )
         for part, F in _feature_chunks(kernel, observations.rows):
             gram += F.T @ F
             feature_targets += F.T @ y[part]
             feature_sums += F.sum(axis=0)
         return cls(
-            gram, feature_targets, feature_sums, np.asarray((y**2).sum()), y.sum(axis=0), np.asarray(float(len(y)))
+            gram,
+            feature_targets,
+            feature_sums,
+            np.asarray((y**2).sum()),
+            y.sum(axis=0),
+            np.asarray(float(len(y))),
         )
 
     def __call__(self, kernel: Kernel, noise_variance: Array, mean: Array) -> Float[Array, ""]:

@@ -10,12 +10,12 @@ import numpy as np
 #: The search stays within this interval and stops at this step.
 LOWEST, HIGHEST, FINEST_STEP = -2.0, 4.0, 0.0625
 
-#: How many values are tried at the least: three to bracket, two for each of four halvings.
+#: How many values are tried as a rule: three to bracket, two for each of four halvings.
 NUM_TRIALS = 11
 
 
 class Profile(NamedTuple):
-    """The search's outcome: the best exponent, what was learned there, and the objective at every value tried."""
+    """The search's outcome: the chosen exponent, what was learned there, and the objective at every value tried."""
 
     size_exponent: float
     best: Any
@@ -23,10 +23,10 @@ class Profile(NamedTuple):
     objectives: np.ndarray
 
 
-def search(learn_at: Callable[[float, Any], Any], *, start: float = 0.0) -> Profile:
-    """Return the exponent of highest objective, by halving steps on a lattice.
+def search(learn_at: Callable[[float, Any], Any], *, needed: float = 0.0) -> Profile:
+    """Return the exponent of highest objective, by halving steps on a lattice, or 0 if that is nearly as good.
 
-    Starting from {a, a + 1, a + 2}, the bracket moves by whole steps until its middle is best, then halves its step
+    Starting from {0, 1, 2}, the bracket moves by whole steps until its middle is best, then halves its step
     four times. The lattice makes the same values come up again in other folds of a cross-validation, where their
     decompositions are cached.
 
@@ -34,11 +34,13 @@ def search(learn_at: Callable[[float, Any], Any], *, start: float = 0.0) -> Prof
     ----------
     learn_at : callable (exponent, previous outcome or None) -> outcome with an ``objective``
         Learns everything else at a given exponent, starting from the best outcome so far.
-    start : float
-        The first value tried.
+    needed : float
+        By how much the objective must exceed that at 0 (Zhou's Laplacian) for another exponent to be chosen. The
+        exponent's own uncertainty is not integrated out, so half the logarithm of the number of observations, the
+        usual price of one more parameter (Schwarz, 1978), guards against chance gains.
     """
     tried: dict[float, Any] = {}
-    best = start
+    best = 0.0
 
     def visit(exponent: float) -> None:
         nonlocal best
@@ -49,7 +51,7 @@ def search(learn_at: Callable[[float, Any], Any], *, start: float = 0.0) -> Prof
             best = exponent
 
     step = 1.0
-    for exponent in (start, start + step, start + 2 * step):
+    for exponent in (0.0, step, 2 * step):
         visit(exponent)
     while step > FINEST_STEP:
         centre = best
@@ -59,6 +61,8 @@ def search(learn_at: Callable[[float, Any], Any], *, start: float = 0.0) -> Prof
             step /= 2
     visit(best - step)
     visit(best + step)
+    if tried[best].objective - tried[0.0].objective <= needed:
+        best = 0.0
     order = sorted(tried)
     return Profile(best, tried[best], np.array(order), np.array([tried[a].objective for a in order]))
 

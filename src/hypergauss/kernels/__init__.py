@@ -1,8 +1,8 @@
 """Covariances between vertices: filters of the hypergraph's spectrum, covariates, and their combinations."""
 
-from hypergauss.kernels.base import Kernel
-from hypergauss.kernels.composition import Product, Sum, relations
+from hypergauss.kernels.base import Kernel, Product, Sum
 from hypergauss.kernels.covariates import Linear, SquaredExponential
+from hypergauss.kernels.relations import relations
 from hypergauss.kernels.spectral import Bernstein, Diffusion, Matern, SpectralKernel
 
 __all__ = [

@@ -8,14 +8,13 @@ from typing import Any, Self
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse as sp
 from jaxtyping import Array, Float
 
 from hypergauss import _checks
 from hypergauss.frozen import freeze
 from hypergauss.kernels.base import Kernel, scale_field
 from hypergauss.kernels.spectral import check_fixed
-from hypergauss.parameters import positive
+from hypergauss.parameters import as_array, positive
 
 
 class SquaredExponential(Kernel):
@@ -34,9 +33,9 @@ class SquaredExponential(Kernel):
     """
 
     covariates: np.ndarray
+    fixed: tuple[str, ...] = eqx.field(static=True)
     lengthscale: Array = positive(1e-3, 1e4)
     variance: Array = positive()
-    fixed: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -48,7 +47,7 @@ class SquaredExponential(Kernel):
     ) -> None:
         self.covariates = check_covariates(covariates)
         self.lengthscale = _shared_or_by_column("lengthscale", lengthscale, self.covariates.shape[1])
-        self.variance = _checks.positive("variance", variance)
+        self.variance = as_array(_checks.positive("variance", variance))
         self.fixed = check_fixed(fixed, ("lengthscale", "variance"))
 
     @property
@@ -85,8 +84,8 @@ class Linear(Kernel):
     """
 
     covariates: np.ndarray
-    variance: Array = positive()
     fixed: tuple[str, ...] = eqx.field(static=True)
+    variance: Array = positive()
 
     def __init__(
         self,
@@ -140,7 +139,7 @@ class Linear(Kernel):
 
 def check_covariates(covariates: Any) -> np.ndarray:
     """Return covariates as a frozen float array of shape (N, p)."""
-    if sp.issparse(covariates):
+    if hasattr(covariates, "toarray"):  # SciPy's sparse matrices
         covariates = covariates.toarray()
     array = _checks.finite_array("covariates", covariates, missing="Fill in missing covariates first.")
     array = array[:, None] if array.ndim == 1 else array
@@ -149,9 +148,9 @@ def check_covariates(covariates: Any) -> np.ndarray:
     return freeze(np.array(array))
 
 
-def _shared_or_by_column(name: str, value: Any, columns: int) -> np.ndarray:
+def _shared_or_by_column(name: str, value: Any, columns: int) -> Array:
     """Return one positive number, or one for each column."""
     array = _checks.finite_array(name, value, missing="Pass positive numbers.")
     if array.shape not in {(), (columns,)} or (array <= 0).any():
         raise ValueError(f"`{name}` must be one positive number, or one for each of {columns} columns. Got {value!r}.")
-    return array
+    return as_array(array)

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float
 
 from hypergauss import _checks
 from hypergauss.kernels.base import Kernel, scale_field
-from hypergauss.parameters import positive, reciprocal
+from hypergauss.parameters import as_array, positive, reciprocal
 from hypergauss.spectrum import Spectrum
 
 
@@ -53,9 +53,9 @@ class SpectralKernel(Kernel):
     """
 
     spectrum: eqx.AbstractVar[Spectrum]
-    variance: eqx.AbstractVar[Array]
     normalise: eqx.AbstractVar[bool]
     fixed: eqx.AbstractVar[tuple[str, ...]]
+    variance: eqx.AbstractVar[Array]
 
     @abstractmethod
     def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -180,11 +180,11 @@ class Matern(SpectralKernel):
     """
 
     spectrum: Spectrum
+    normalise: bool = eqx.field(static=True)
+    fixed: tuple[str, ...] = eqx.field(static=True)
     inverse_nu: Array = reciprocal("nu", 0.0, 20.0)
     lengthscale: Array = positive(1e-3, 1e3)
     variance: Array = positive()
-    normalise: bool = eqx.field(static=True)
-    fixed: tuple[str, ...] = eqx.field(static=True)
 
     def __init__(
         self,
@@ -197,9 +197,9 @@ class Matern(SpectralKernel):
         fixed: Sequence[str] = (),
     ) -> None:
         self.spectrum = check_spectrum(spectrum)
-        self.inverse_nu = 1.0 / _checks.positive("nu", nu, allow_infinite=normalise)
-        self.lengthscale = _checks.positive("lengthscale", lengthscale)
-        self.variance = _checks.positive("variance", variance)
+        self.inverse_nu = as_array(1.0 / _checks.positive("nu", nu, allow_infinite=normalise))
+        self.lengthscale = as_array(_checks.positive("lengthscale", lengthscale))
+        self.variance = as_array(_checks.positive("variance", variance))
         self.normalise = normalise
         names = check_fixed(fixed, ("nu", "lengthscale", "variance"))
         self.fixed = tuple("inverse_nu" if name == "nu" else name for name in names)
@@ -230,10 +230,10 @@ class Diffusion(SpectralKernel):
     """
 
     spectrum: Spectrum
-    beta: Array = positive(1e-6, 1e4)
-    variance: Array = positive()
     normalise: bool = eqx.field(static=True)
     fixed: tuple[str, ...] = eqx.field(static=True)
+    beta: Array = positive(1e-6, 1e4)
+    variance: Array = positive()
 
     def __init__(
         self,
@@ -245,8 +245,8 @@ class Diffusion(SpectralKernel):
         fixed: Sequence[str] = (),
     ) -> None:
         self.spectrum = check_spectrum(spectrum)
-        self.beta = _checks.positive("beta", beta)
-        self.variance = _checks.positive("variance", variance)
+        self.beta = as_array(_checks.positive("beta", beta))
+        self.variance = as_array(_checks.positive("variance", variance))
         self.normalise = normalise
         self.fixed = check_fixed(fixed, ("beta", "variance"))
 
@@ -271,10 +271,10 @@ class Bernstein(SpectralKernel):
     """
 
     spectrum: Spectrum
-    coefficients: Array = positive(1e-8, 1e8)
-    variance: Array = positive()
     normalise: bool = eqx.field(static=True)
     fixed: tuple[str, ...] = eqx.field(static=True)
+    coefficients: Array = positive(1e-8, 1e8)
+    variance: Array = positive()
 
     def __init__(
         self,
@@ -292,8 +292,8 @@ class Bernstein(SpectralKernel):
         array = _checks.finite_array("coefficients", coefficients, missing="Pass positive numbers.")
         if array.ndim != 1 or len(array) < 2 or (array <= 0).any():
             raise ValueError(f"`coefficients` must be at least two positive numbers. Got {array}.")
-        self.coefficients = array
-        self.variance = _checks.positive("variance", variance)
+        self.coefficients = as_array(array)
+        self.variance = as_array(_checks.positive("variance", variance))
         self.normalise = normalise
         self.fixed = check_fixed(fixed, ("coefficients", "variance"))
 

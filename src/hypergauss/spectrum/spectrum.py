@@ -133,7 +133,7 @@ class Spectrum(eqx.Module):
             edge_vectors=freeze(factors.right),
             rest=freeze(np.array([1.0 - factors.rest**2, 1.0])),
             source=laplacian,
-            size_exponent=size_exponent,
+            size_exponent=np.float64(size_exponent),
         )
 
     @classmethod
@@ -148,7 +148,7 @@ class Spectrum(eqx.Module):
         else:
             values, vectors, least = decomposition.smallest_eigen(laplacian.operator(), laplacian.upper, rank)
             rest = np.array([least, laplacian.upper])
-        return cls(freeze(values), None, freeze(vectors), None, freeze(rest), laplacian, 0.0)
+        return cls(freeze(values), None, freeze(vectors), None, freeze(rest), laplacian, np.float64(0.0))
 
     @property
     def num_vertices(self) -> int:
@@ -198,4 +198,5 @@ class Spectrum(eqx.Module):
 
     def __repr__(self) -> str:
         kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
-        return f"Spectrum({self.num_vertices:,} vertices, rank {self.rank:,}, {kind}, size_exponent={self.size_exponent:g})"
+        sizes = f"{self.num_vertices:,} vertices, rank {self.rank:,}"
+        return f"Spectrum({sizes}, {kind}, size_exponent={self.size_exponent:g})"

@@ -1,0 +1,46 @@
+# One command a habit. Everything runs in .venv, which `setup` makes with pip alone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# JAX and BLAS on few busy cores are quickest with one thread each.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+XDIST ?= auto
+
+.PHONY: setup demo test lint format docs bench reproduce clean
+
+setup: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hypergauss needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint,docs]'
+	touch $@
+
+demo: setup
+	$(BIN)/hypergauss demo --out demo-output
+
+test: setup
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(XDIST)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: setup
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+reproduce: setup
+	$(BIN)/hypergauss reproduce all --out results
+
+clean:
+	rm -rf $(VENV) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,192 @@
+"""From members, matrices and tables to the parts of a hypergraph: an incidence matrix and two sets of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from hypergauss import _checks
+from hypergauss.names import locate, make_index, unique_index
+
+
+class Parts(NamedTuple):
+    """What a hypergraph is assembled from, hyperedge weights aside."""
+
+    incidence: sp.csr_array
+    vertices: pd.Index
+    edges: pd.Index
+
+
+def of_members(edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]], vertices: Iterable[Any] | None) -> Parts:
+    """Assemble from lists of members."""
+    named = isinstance(edges, Mapping)
+    groups: list[Any] = list(edges.values()) if isinstance(edges, Mapping) else list(edges)
+    for position, group in enumerate(groups):
+        if isinstance(group, str | bytes) or not isinstance(group, Iterable):
+            raise TypeError(
+                f"A hyperedge must be a list of vertex names. Got {group!r} at position {position}: "
+                f"pass [{group!r}] for a hyperedge of one vertex."
+            )
+    members = [list(group) for group in groups]
+    strengths = None
+    if any(isinstance(group, Mapping) for group in groups):
+        pairs = zip(groups, members, strict=True)
+        strengths = np.array(
+            [
+                r
+                for group, names in pairs
+                for r in (group.values() if isinstance(group, Mapping) else [1.0] * len(names))
+            ]
+        )
+    return _of_pairs(
+        list(chain.from_iterable(members)),
+        np.repeat(np.arange(len(members)), [len(group) for group in members]),
+        strengths,
+        vertices=vertices,
+        edges=make_index(list(edges) if named else None, len(members), of="edges"),
+    )
+
+
+def of_matrix(matrix: Any, vertices: Iterable[Any] | None, edges: Iterable[Any] | None) -> Parts:
+    """Assemble from an incidence matrix, dense, sparse or a DataFrame."""
+    if isinstance(matrix, pd.DataFrame):
+        vertices = matrix.index if vertices is None else vertices
+        edges = matrix.columns if edges is None else edges
+        matrix = matrix.to_numpy()
+    if not sp.issparse(matrix):
+        matrix = _checks.finite_array("matrix", matrix, missing="Write 0 where a vertex is not in a hyperedge.")
+        if matrix.ndim != 2:
+            raise ValueError(f"`matrix` must have two dimensions, vertices x hyperedges. Got shape {matrix.shape}.")
+    incidence = sp.csr_array(matrix, dtype=np.float64, copy=True)
+    _checks.non_negative_array("matrix", incidence.data)
+    return Parts(
+        incidence,
+        make_index(vertices, incidence.shape[0], of="vertices"),
+        make_index(edges, incidence.shape[1], of="edges"),
+    )
+
+
+def of_table(
+    frame: pd.DataFrame | Mapping[str, Any],
+    vertex: str,
+    edge: str,
+    weight: str | None,
+    vertices: Iterable[Any] | None,
+    edges: Iterable[Any] | None,
+) -> Parts:
+    """Assemble from one row an incidence."""
+    used = [vertex, edge] if weight is None else [vertex, edge, weight]
+    for column in used:
+        if column not in frame:
+            raise ValueError(f"`frame` must have a column {column!r}. Got the columns {list(frame.keys())}.")
+        _checks.same_length(vertex, len(frame[vertex]), column, len(frame[column]))
+    edge_values = np.asarray(frame[edge])
+    if edges is None:
+        codes, edge_index = _codes(edge_values, column=edge, of="edges")
+    else:
+        edge_index = unique_index(edges, of="edges")
+        codes = locate(
+            edge_index,
+            edge_values,
+            argument=edge,
+            owner=f"the {len(edge_index):,} given `edges`",
+            cure="Add them to `edges`, or leave it out.",
+        )
+    return _of_pairs(
+        np.asarray(frame[vertex]),
+        codes,
+        None if weight is None else np.asarray(frame[weight]),
+        vertices=vertices,
+        edges=edge_index,
+        column=vertex,
+    )
+
+
+def of_attributes(frame: pd.DataFrame) -> Parts:
+    """Assemble one hyperedge for each value of each column, values in sorted order."""
+    blocks, names = [], []
+    for column in frame.columns:
+        codes, values = pd.factorize(frame[column], sort=True)
+        known = np.flatnonzero(codes >= 0)
+        blocks.append(sp.csr_array((np.ones(len(known)), (known, codes[known])), shape=(len(frame), len(values))))
+        names += [(column, value.item() if isinstance(value, np.generic) else value) for value in values]
+    incidence = sp.csr_array(sp.hstack(blocks)) if blocks else sp.csr_array((len(frame), 0))
+    return Parts(incidence, unique_index(frame.index, of="vertices"), unique_index(names, of="edges"))
+
+
+def edge_weights(weights: Iterable[float] | Mapping[Any, float] | None, edges: pd.Index) -> np.ndarray:
+    """Return w(e) for each hyperedge, checked to be positive; 1 if none are given."""
+    if weights is None:
+        return np.ones(len(edges))
+    if isinstance(weights, Mapping):
+        absent = [edge for edge in edges if edge not in weights]
+        if absent:
+            raise ValueError(
+                f"`weights` must name every hyperedge. {absent[0]!r}{_checks.others(len(absent) - 1)} has none."
+            )
+        weights = [weights[edge] for edge in edges]
+    array = _checks.finite_array("weights", list(weights), missing="Give every hyperedge a weight.")
+    _checks.same_length("edges", len(edges), "weights", len(array))
+    bad = np.flatnonzero(array <= 0)
+    if len(bad):
+        raise ValueError(
+            f"`weights` must be positive. Got {array[bad[0]]:g} for hyperedge {edges[bad[0]]!r}"
+            f"{_checks.others(len(bad) - 1)}. Leave a hyperedge out instead of giving it weight 0."
+        )
+    return array
+
+
+def _of_pairs(
+    members: Any,
+    edge_codes: np.ndarray,
+    strengths: np.ndarray | None,
+    *,
+    vertices: Iterable[Any] | None,
+    edges: pd.Index,
+    column: str = "edges",
+) -> Parts:
+    """Assemble from one (vertex name, hyperedge index, strength) triple an incidence."""
+    if vertices is None:
+        values = members if isinstance(members, np.ndarray) else _object_array(members)
+        rows, vertex_index = _codes(values, column=column, of="vertices")
+    else:
+        vertex_index = unique_index(vertices, of="vertices")
+        rows = locate(
+            vertex_index,
+            members,
+            argument=column,
+            owner=f"the {len(vertex_index):,} given `vertices`",
+            cure="Add them to `vertices`, or leave it out.",
+        )
+    data = np.ones(len(rows)) if strengths is None else _checks.non_negative_array("weight", strengths)
+    incidence = sp.coo_array((data, (rows, edge_codes)), shape=(len(vertex_index), len(edges))).tocsr()
+    if strengths is None:
+        incidence.data[:] = 1.0  # a member named twice is still one member
+    return Parts(incidence, vertex_index, edges)
+
+
+def _codes(values: np.ndarray, *, column: str, of: str) -> tuple[np.ndarray, pd.Index]:
+    """Number names by first appearance, refusing missing and unhashable ones."""
+    try:
+        codes, uniques = pd.factorize(values)
+    except TypeError as error:
+        raise TypeError(f"`{of}` must be hashable names such as text, numbers or tuples. Got {error}.") from error
+    missing = np.flatnonzero(codes < 0)
+    if len(missing):
+        raise ValueError(
+            f"`{column}` must have a name in each row. Row {missing[0]}{_checks.others(len(missing) - 1)} has none. "
+            "Drop those rows first."
+        )
+    return codes, unique_index(uniques, of=of)
+
+
+def _object_array(values: list[Any]) -> np.ndarray:
+    """Hold names as objects, so that tuples stay names and 1 and "1" stay different."""
+    if all(type(value) is int for value in values):
+        return np.asarray(values, dtype=np.int64)
+    return np.fromiter(values, dtype=object, count=len(values))

@@ -1,0 +1,7 @@
+"""Studies that make our tables and figures, one command each."""
+
+#: Name on the command line -> module with a function ``run(out, console, quick=False)``.
+STUDIES = {
+    "automobiles": "hypergauss.experiments.automobiles",
+    "size-exponent": "hypergauss.experiments.size_exponent",
+}

@@ -1,0 +1,85 @@
+"""Does the evidence find the size exponent? Signals drawn at a known one, on hyperedges of 2 to 50 vertices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.progress import track
+
+from hypergauss.estimators import HypergraphGPRegressor
+from hypergauss.experiments.tables import make_table, publish
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.kernels import Matern
+from hypergauss.plotting import BLUE, GREY
+from hypergauss.spectrum import Spectrum
+
+TRUTHS = (0.0, 1.0, 2.0)
+NOISE = 0.1
+
+
+def mixed_sizes(num_vertices: int, num_edges: int, rng: np.random.Generator) -> Hypergraph:
+    """Return a random hypergraph whose hyperedge sizes are spread evenly in logarithm from 2 to 50."""
+    sizes = np.exp(rng.uniform(np.log(2), np.log(50.999), num_edges)).astype(int)
+    members = [rng.choice(num_vertices, size, replace=False).tolist() for size in sizes]
+    return Hypergraph.from_edges(members, vertices=range(num_vertices))
+
+
+def recover(truth: float, seed: int) -> dict[str, float]:
+    """Draw a signal at a known exponent, learn from half of it, and return what was found."""
+    rng = np.random.default_rng([int(10 * truth), seed])
+    H = mixed_sizes(400, 300, rng)
+    f = Matern(Spectrum.of(H, size_exponent=truth), nu=2.0, lengthscale=4.0).prior_draws(np.arange(400), 1, rng)[:, 0]
+    observed = rng.permutation(400)[:200]
+    y = f[observed] + np.sqrt(NOISE) * rng.standard_normal(200)
+    hidden = np.setdiff1d(np.arange(400), observed)
+    learned = HypergraphGPRegressor(H, random_state=0).fit(observed, y)
+    zhou = HypergraphGPRegressor(H, size_exponent=0.0, random_state=0).fit(observed, y)
+    return {
+        "truth": truth,
+        "learned": learned.size_exponent_,
+        "r2": _r2(f[hidden], learned.predict(hidden)),
+        "r2_zhou": _r2(f[hidden], zhou.predict(hidden)),
+    }
+
+
+def _r2(y: np.ndarray, mean: np.ndarray) -> float:
+    return float(1 - ((y - mean) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+
+def run(out: Path, console: Console, *, quick: bool = False) -> None:
+    """Print and write the table of truths and what was learned, and draw them."""
+    jobs = [(truth, seed) for truth in TRUTHS for seed in range(2 if quick else 10)]
+    found = pd.DataFrame([recover(*job) for job in track(jobs, "draws", transient=True)])
+    rows = []
+    for truth in TRUTHS:
+        group = found[found.truth == truth]
+        error = (group.learned - truth).abs().mean()
+        rows.append(
+            [
+                f"{truth:g}",
+                f"{group.learned.mean():.2f} ± {group.learned.std():.2f}",
+                f"{error:.2f}",
+                f"{group.r2.mean():.3f}",
+                f"{group.r2_zhou.mean():.3f}",
+            ]
+        )
+    header = ["true exponent", "learned, mean ± sd", "mean absolute error", "R2 of the hidden signal", "R2 with a = 0"]
+    title = f"Size exponent learned by the evidence, {len(found) // len(TRUTHS)} draws each"
+    publish(
+        console,
+        out / "size-exponent.txt",
+        "hypergauss reproduce size-exponent",
+        [make_table(title, header, rows)],
+        f"400 vertices, 300 hyperedges of 2 to 50 members, 200 observed, signal variance 1, noise variance {NOISE}.",
+    )
+    figure, ax = plt.subplots(figsize=(4.5, 4), layout="constrained")
+    jitter = np.random.default_rng(0).uniform(-0.06, 0.06, len(found))
+    ax.plot(TRUTHS, TRUTHS, color=GREY, lw=1, zorder=0)
+    ax.plot(found.truth + jitter, found.learned, "o", color=BLUE, ms=5, alpha=0.7)
+    ax.set(xlabel="true size exponent", ylabel="learned", xticks=TRUTHS)
+    figure.savefig(out / "size-exponent.png", dpi=150)
+    plt.close(figure)
