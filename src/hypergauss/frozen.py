@@ -15,7 +15,8 @@ def freeze(array: np.ndarray) -> np.ndarray:
 def freeze_sparse(matrix: sp.csr_array) -> sp.csr_array:
     """Return the matrix in canonical form (sorted, duplicates added, no stored zeros), made read-only."""
     matrix.sum_duplicates()
-    matrix.eliminate_zeros()
+    if not matrix.data.all():  # elsewhere it writes even where there is nothing to do, and data may be memory-mapped
+        matrix.eliminate_zeros()
     for part in (matrix.data, matrix.indices, matrix.indptr):
         freeze(part)
     return matrix

@@ -83,6 +83,9 @@ class Graph:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # frozen: a copy could never differ
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Graph, (self._adjacency, self._vertices))  # through the constructor, which freezes
+
     def __repr__(self) -> str:
         edges = self.num_edges
         return f"Graph({self.num_vertices:,} vertices, {edges:,} edge{'s' if edges != 1 else ''})"

@@ -36,6 +36,8 @@ def as_list(names: Iterable[Any]) -> list[Any] | np.ndarray | pd.Index:
         if names.ndim != 1:
             raise ValueError(f"Vertices are one name each: a 1-D array. Got shape {names.shape}.")
         return names
+    if hasattr(names, "__array__"):
+        return as_list(np.asarray(names))
     if isinstance(names, range):
         return pd.RangeIndex(names.start, names.stop, names.step)
     return list(names)

@@ -15,7 +15,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 # Kernels with a wide spectrum lose positive definiteness in single precision.
 jax.config.update("jax_enable_x64", True)
@@ -52,17 +52,26 @@ class Slot(NamedTuple):
 
 def positive(lower: float = 1e-6, upper: float = 1e6) -> Any:
     """Declare a positive hyperparameter, learned through its logarithm within [lower, upper]."""
-    return _declare(Coordinate(jnp.log, jnp.exp, float(np.log(lower)), float(np.log(upper))))
+    return _declare(Coordinate(np.log, _exp, float(np.log(lower)), float(np.log(upper))))
 
 
 def bounded(lower: float, upper: float) -> Any:
     """Declare a hyperparameter learned as it is within [lower, upper]."""
-    return _declare(Coordinate(jnp.asarray, jnp.asarray, lower, upper))
+    return _declare(Coordinate(_same, _same, lower, upper))
 
 
 def reciprocal(name: str, lower: float, upper: float) -> Any:
     """Declare a hyperparameter held and learned within [lower, upper] but shown to users as ``name``, its inverse."""
-    return _declare(Coordinate(jnp.asarray, jnp.asarray, lower, upper, (name, _invert)))
+    return _declare(Coordinate(_same, _same, lower, upper, (name, _invert)))
+
+
+def _exp(value: Any) -> Any:
+    # Plain numbers stay with NumPy, where there is nothing to compile.
+    return np.exp(value) if isinstance(value, np.ndarray) else jnp.exp(value)
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _invert(value: Any) -> Any:
@@ -84,13 +93,13 @@ def slots(model: eqx.Module) -> list[Slot]:
     return list(_walk(model, (), ""))
 
 
-def pack(model: eqx.Module) -> Float[Array, " p"]:
-    """Return the coordinates of the free hyperparameters as one vector."""
-    parts = [jnp.ravel(slot.coordinate.forward(slot.of(model))) for slot in slots(model)]
-    return jnp.concatenate(parts) if parts else jnp.zeros(0)
+def pack(model: eqx.Module) -> np.ndarray:
+    """Return the coordinates of the free hyperparameters as one vector, shape (p,)."""
+    parts = [np.ravel(slot.coordinate.forward(np.asarray(slot.of(model)))) for slot in slots(model)]
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def unpack(model: Model, theta: Float[Array, " p"]) -> Model:
+def unpack(model: Model, theta: np.ndarray | Array) -> Model:
     """Return the model with its free hyperparameters set from a vector of coordinates."""
     free = slots(model)
     if not free:

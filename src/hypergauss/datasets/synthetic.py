@@ -63,7 +63,7 @@ def make_planted_hypergraph(
     Examples
     --------
     >>> make_planted_hypergraph(100, 80, random_state=0).hypergraph
-    Hypergraph(100 vertices, 80 hyperedges, 397 incidences)
+    Hypergraph(100 vertices, 80 hyperedges, 361 incidences)
     """
     _checks.count("n_vertices", n_vertices)
     _checks.count("n_edges", n_edges, least=0)

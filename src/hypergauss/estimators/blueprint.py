@@ -42,7 +42,6 @@ class Blueprint(NamedTuple):
     searched: tuple[str, ...]
     exponents: dict[str, float | None]
     rank: int | None
-    num_sites: int
 
     @classmethod
     def of(
@@ -78,7 +77,7 @@ class Blueprint(NamedTuple):
         else:
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
-        return cls(domain, build, searched, exponents, rank, num_sites)
+        return cls(domain, build, searched, exponents, rank)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -92,7 +91,7 @@ class Blueprint(NamedTuple):
                 "`size_exponent` and `rank` belong to the spectrum, which a given `kernel` brings along. "
                 "Set them in `Spectrum.of`, or name the kernel ('matern', 'diffusion', 'bernstein')."
             )
-        return cls(domain, lambda _: kernel, (), {}, None, 0)
+        return cls(domain, lambda _: kernel, (), {}, None)
 
     def kernel_at(self, exponents: Mapping[str, float | None]) -> Kernel:
         """Return the kernel whose spectra have the given size exponents."""
@@ -122,7 +121,7 @@ class Blueprint(NamedTuple):
             def learn_at(a: float, previous: Any, name: str = name, start: Any = start) -> Any:
                 return learn_kernel(self.kernel_at({**exponents, name: a}), start if previous is None else previous)
 
-            profiles[name] = search(learn_at, needed=math.log(self.num_sites) / 2)
+            profiles[name] = search(learn_at)
             exponents[name], outcome = profiles[name].size_exponent, profiles[name].best
         return outcome, {name: a for name, a in exponents.items() if a is not None}, profiles
 

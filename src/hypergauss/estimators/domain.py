@@ -10,7 +10,8 @@ import pandas as pd
 
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.names import locate
+from hypergauss.kernels.covariates import check_covariates
+from hypergauss.names import locate, unique_index
 
 
 class Domain(NamedTuple):
@@ -64,7 +65,7 @@ class Domain(NamedTuple):
         A DataFrame is matched by its index; an array must have the vertices' order already.
         """
         if isinstance(covariates, pd.DataFrame | pd.Series):
-            found = covariates.index.get_indexer(self.vertices)
+            found = unique_index(covariates.index, of="covariates").get_indexer(self.vertices)
             if (found < 0).any():
                 absent = self.vertices[found < 0]
                 raise ValueError(
@@ -72,14 +73,8 @@ class Domain(NamedTuple):
                     "none. Name the rows by vertex, or pass an array in the order of `H.vertices`."
                 )
             covariates = covariates.iloc[found]
-        if hasattr(covariates, "toarray"):
-            covariates = covariates.toarray()
-        try:
-            array = np.asarray(covariates, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"`covariates` must be numbers: encode categories first. {error}.") from error
-        array = array[:, None] if array.ndim == 1 else array
-        if array.ndim != 2 or len(array) != len(self.vertices):
+        array = check_covariates(covariates)
+        if len(array) != len(self.vertices):
             raise ValueError(
                 f"`covariates` must have one row for each of the {len(self.vertices):,} vertices. "
                 f"Got shape {array.shape}."

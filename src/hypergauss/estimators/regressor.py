@@ -50,7 +50,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         How covariates join the hypergraph: effects that add up, or similarity that both must confirm.
     size_exponent : "auto", "learn" or float, default "auto"
         The a in hyperedge weights w(e) |e|^a. "auto" learns it where that takes seconds, else keeps 0 (Zhou). A learned
-        exponent replaces 0 only if the evidence rises by more than log(n) / 2.
+        exponent replaces 0 only if the log evidence rises by more than 2.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors; exact if not given.
     noise_variance : float, default 0.1
@@ -103,7 +103,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
     >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e", "f"]])
     >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
     >>> model.predict(["c", "e"]).round(2)
-    array([1.4 , 2.46])
+    array([1.53, 2.56])
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
             kernel=self.kernel,
             covariates=self.covariates,
             combine=self.combine,
-            size_exponent=self.size_exponent if self.learn or self.size_exponent != "auto" else 0.0,
+            size_exponent=self._size_exponent_to_use(),
             rank=self.rank,
             num_sites=len(names),
         )
@@ -199,7 +199,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         model = learned.model.rescaled(centre, scale)
         self._posterior = condition(model.prior(), measured.sites(model.noise_variance), self.solver)
         self._vertices = blueprint.domain.vertices
-        self._flat = np.ndim(y) == 1
+        self._flat = np.asarray(y).ndim == 1
         self.kernel_ = model.kernel
         self.noise_variance_ = None if measured.known_variance is not None else float(model.noise_variance)
         self.mean_ = float(model.mean[0]) if self._flat else np.asarray(model.mean)
@@ -273,6 +273,11 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         columns = ["mean"] if self._flat else [f"mean_{j}" for j in range(left_out.mean.shape[1])]
         table = pd.DataFrame(left_out.mean, index=names, columns=columns)
         return table.assign(std=np.sqrt(left_out.variance))
+
+    def _size_exponent_to_use(self) -> float | str:
+        """Return "auto" as 0 where nothing is to be learned; a given kernel keeps its own."""
+        keep = self.learn or isinstance(self.kernel, Kernel) or self.size_exponent != "auto"
+        return self.size_exponent if keep else 0.0
 
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
         check_is_fitted(self)

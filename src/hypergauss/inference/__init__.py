@@ -1,8 +1,10 @@
 """Conditioning a prior on its sites, exactly, and learning hyperparameters by the evidence."""
 
 from hypergauss.inference.conditioning import condition
-from hypergauss.inference.learning import GaussianModel, Learned, LogNormal, learn
+from hypergauss.inference.gaussian import GaussianModel, learn
+from hypergauss.inference.learning import Learned, maximise
 from hypergauss.inference.posterior import Posterior, Prior
+from hypergauss.inference.priors import LogNormal
 from hypergauss.inference.sites import Observations, Sites
 
 __all__ = [
@@ -15,4 +17,5 @@ __all__ = [
     "Sites",
     "condition",
     "learn",
+    "maximise",
 ]

@@ -5,9 +5,11 @@ Regression's sites are its data. Every other likelihood moves its sites until th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -124,15 +126,22 @@ class Observations(eqx.Module):
         """Return the sites under a noise variance, ignored where the noise is known."""
         if self.known_variance is not None:
             return Sites(self.rows, self.mean, self.known_variance, self.known_offset)
-        outputs = self.mean.shape[1]
-        extra = self.counts.sum() - len(self.counts)
-        offset = -outputs * (extra * jnp.log(2 * jnp.pi * noise_variance) + jnp.log(self.counts).sum()) / 2
-        offset = offset - self.scatter / (2 * noise_variance)
-        return Sites(self.rows, self.mean, noise_variance / self.counts, offset)
+        variance, offset = _merge(noise_variance, self.counts, self.scatter, self.mean.shape[1])
+        return Sites(self.rows, self.mean, variance, offset)
+
+
+@partial(jax.jit, static_argnums=3)
+def _merge(noise_variance: Array, counts: Array, scatter: Array, outputs: int) -> tuple[Array, Array]:
+    """Return the variances of merged measurements with one noise variance, and their log offset."""
+    extra = counts.sum() - len(counts)
+    offset = -outputs * (extra * jnp.log(2 * jnp.pi * noise_variance) + jnp.log(counts).sum()) / 2
+    return noise_variance / counts, offset - scatter / (2 * noise_variance)
 
 
 def check_observations(rows: np.ndarray, targets: Any, noise_variance: Any = None) -> Observations:
     """Check targets (finite, one row a vertex) and known noise (positive), and merge them."""
+    if targets is None:
+        raise ValueError("Learning requires y to be passed, but the target y is None.")
     array = _checks.finite_array("y", targets, missing="Leave unmeasured vertices out: they are what is predicted.")
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or array.shape[1] == 0:

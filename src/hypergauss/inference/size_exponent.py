@@ -10,6 +10,9 @@ import numpy as np
 #: The search stays within this interval and stops at this step.
 LOWEST, HIGHEST, FINEST_STEP = -2.0, 4.0, 0.0625
 
+#: The gain in log evidence for which 0 is left: maximising over the exponent finds smaller ones by chance.
+NEEDED_GAIN = 2.0
+
 #: How many values are tried as a rule: three to bracket, two for each of four halvings.
 NUM_TRIALS = 11
 
@@ -23,7 +26,7 @@ class Profile(NamedTuple):
     objectives: np.ndarray
 
 
-def search(learn_at: Callable[[float, Any], Any], *, needed: float = 0.0) -> Profile:
+def search(learn_at: Callable[[float, Any], Any], *, needed: float = NEEDED_GAIN) -> Profile:
     """Return the exponent of highest objective, by halving steps on a lattice, or 0 if that is nearly as good.
 
     Starting from {0, 1, 2}, the bracket moves by whole steps until its middle is best, then halves its step
@@ -35,9 +38,7 @@ def search(learn_at: Callable[[float, Any], Any], *, needed: float = 0.0) -> Pro
     learn_at : callable (exponent, previous outcome or None) -> outcome with an ``objective``
         Learns everything else at a given exponent, starting from the best outcome so far.
     needed : float
-        By how much the objective must exceed that at 0 (Zhou's Laplacian) for another exponent to be chosen. The
-        exponent's own uncertainty is not integrated out, so half the logarithm of the number of observations, the
-        usual price of one more parameter (Schwarz, 1978), guards against chance gains.
+        By how much the objective must exceed that at 0 (Zhou's Laplacian) for another exponent to be chosen.
     """
     tried: dict[float, Any] = {}
     best = 0.0

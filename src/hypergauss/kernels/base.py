@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any, Self
 
 import equinox as eqx
@@ -66,6 +67,11 @@ class Kernel(eqx.Module):
         """Whether the remainder is one number for all vertices."""
         return False
 
+    @property
+    def has_positive_weights(self) -> bool:
+        """Whether no weight can be negative, whatever the hyperparameters."""
+        return False
+
     def features(self, inputs: Any) -> Any:
         """Return F, shape (n, r), of the array type of the inputs."""
         raise NotImplementedError(f"{type(self).__name__} has no features")
@@ -84,11 +90,11 @@ class Kernel(eqx.Module):
         """Return the covariance matrix between vertices given by index; all of them if not given."""
         left = self.inputs(self.check_rows("rows", rows))
         right = left if columns is None and rows is None else self.inputs(self.check_rows("columns", columns))
-        return self.cross(left, right)
+        return _cross(self, left, right)
 
     def diagonal(self, rows: Iterable[int] | None = None) -> Float[Array, " n"]:
         """Return the prior variances of vertices given by index; all of them if not given."""
-        return self.variances(self.inputs(self.check_rows("rows", rows)))
+        return _variances(self, self.inputs(self.check_rows("rows", rows)))
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws of the zero-mean prior at some vertices, shape (n, size)."""
@@ -190,6 +196,10 @@ class Sum(Kernel):
     def has_uniform_remainder(self) -> bool:  # noqa: D102
         return all(term.has_uniform_remainder for term in self.terms)
 
+    @property
+    def has_positive_weights(self) -> bool:  # noqa: D102
+        return all(term.has_positive_weights for term in self.terms)
+
     def inputs(self, rows: np.ndarray) -> tuple[Any, ...]:  # noqa: D102
         gathered: dict[int, Any] = {}
         for block, term in zip(self.blocks, self.terms, strict=True):
@@ -264,6 +274,10 @@ class Product(Kernel):
         first, second = (factor.rank for factor in self.factors)
         return None if first is None or second is None else first * second
 
+    @property
+    def has_positive_weights(self) -> bool:  # noqa: D102
+        return all(factor.has_positive_weights for factor in self.factors)
+
     def inputs(self, rows: np.ndarray) -> tuple[Any, ...]:  # noqa: D102
         return tuple(factor.inputs(rows) for factor in self.factors)
 
@@ -300,6 +314,16 @@ class Product(Kernel):
         return e1 * (v2 + e2) + v1 * e2
 
 
+@eqx.filter_jit
+def _cross(kernel: Kernel, left: Any, right: Any) -> Float[Array, "n m"]:
+    return kernel.cross(left, right)
+
+
+@eqx.filter_jit
+def _variances(kernel: Kernel, inputs: Any) -> Float[Array, " n"]:
+    return kernel.variances(inputs)
+
+
 def scale_field(kernel: Any, factor: Any) -> Any:
     """Return a kernel with its ``variance`` field multiplied."""
     return eqx.tree_at(lambda k: k.variance, kernel, jnp.asarray(kernel.variance * factor))
@@ -314,12 +338,12 @@ def _add(parts: Any) -> Any:
 
 
 def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
-    """Number the labels that occur more than once."""
-    seen: dict[str, int] = {}
-    result = []
+    """Number the labels that occur more than once, passing over numbered labels that are taken."""
+    result: list[str] = []
     for label in labels:
-        seen[label] = seen.get(label, 0) + 1
-        result.append(label if list(labels).count(label) == 1 else f"{label}{seen[label]}")
+        numbered = (f"{label}{number}" for number in count(1))
+        free = label if list(labels).count(label) == 1 else next(n for n in numbered if n not in {*result, *labels})
+        result.append(free)
     return tuple(result)
 
 

@@ -54,8 +54,9 @@ class SquaredExponential(Kernel):
     def num_vertices(self) -> int:  # noqa: D102
         return int(self.covariates.shape[0])
 
-    def inputs(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
-        return self.covariates[rows]
+    def inputs(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows relative to the column means: distances are the same, and keep their digits far from zero."""
+        return self.covariates[rows] - self.covariates.mean(axis=0)
 
     def cross(self, left: Any, right: Any) -> Float[Array, "n m"]:  # noqa: D102
         x, z = left / self.lengthscale, right / self.lengthscale
@@ -108,6 +109,10 @@ class Linear(Kernel):
 
     @property
     def has_uniform_remainder(self) -> bool:  # noqa: D102
+        return True
+
+    @property
+    def has_positive_weights(self) -> bool:  # noqa: D102
         return True
 
     def inputs(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102

@@ -94,6 +94,11 @@ class SpectralKernel(Kernel):
     def has_uniform_remainder(self) -> bool:  # noqa: D102
         return True
 
+    @property
+    def has_positive_weights(self) -> bool:
+        """Whether the filter decreases, so that the background is its least value."""
+        return True
+
     def inputs(self, rows: np.ndarray) -> Vertices:  # noqa: D102
         return Vertices(rows, self.spectrum.vertex_vectors[rows])
 
@@ -120,11 +125,12 @@ class SpectralKernel(Kernel):
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw f = sqrt(b) z + U ((sqrt(phi) - sqrt(b)) U'z), z white noise on all vertices: no N x N matrix."""
-        density = self.density()
-        root, rest_root = np.sqrt(density.scale * density.known), np.sqrt(density.scale * density.background)
+        density = _density(self)
+        scale, known, background = (np.asarray(part) for part in (density.scale, density.known, density.background))
+        root, rest_root = np.sqrt(scale * known), np.sqrt(scale * background)
         U = self.spectrum.vertex_vectors
         z = rng.standard_normal((self.num_vertices, size))
-        return rest_root * z[rows] + U[rows] @ (np.asarray(root - rest_root)[:, None] * (U.T @ z))
+        return rest_root * z[rows] + U[rows] @ ((root - rest_root)[:, None] * (U.T @ z))
 
     def error_bound(self) -> float:
         r"""Return a bound on ||K - K_exact||, the operator norm of what a truncated spectrum gets wrong.
@@ -132,7 +138,7 @@ class SpectralKernel(Kernel):
         Without normalisation it is half of phi's range over the rest, times the variance. With it, the mean diagonal
         m is also uncertain, by e = (half range)(N - r)/N, and |K/m - K'/m'| <= (|K - K'| + |K'| e / m') / (m' - e).
         """
-        spectrum, density = self.spectrum, self.density()
+        spectrum, density = self.spectrum, _density(self)
         if spectrum.is_exact:
             return 0.0
         # The bound is attained; the margin is for the rounding of the last digits.
@@ -174,9 +180,9 @@ class Matern(SpectralKernel):
     >>> from hypergauss import Hypergraph, Spectrum
     >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
     >>> print(Matern(Spectrum.of(H)).gram().round(3))
-    [[1.14  0.532 0.141]
-     [0.532 0.719 0.532]
-     [0.141 0.532 1.14 ]]
+    [[0.807 0.914 0.579]
+     [0.914 1.386 0.914]
+     [0.579 0.914 0.807]]
     """
 
     spectrum: Spectrum
@@ -297,19 +303,31 @@ class Bernstein(SpectralKernel):
         self.normalise = normalise
         self.fixed = check_fixed(fixed, ("coefficients", "variance"))
 
+    @property
+    def has_positive_weights(self) -> bool:  # noqa: D102
+        return False
+
     def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
-        x = jnp.clip(eigenvalues / self.spectrum.upper, 0.0, 1.0)[..., None]
+        x = self._position(eigenvalues)[..., None]
         degree = self.coefficients.shape[0] - 1
         k = jnp.arange(degree + 1)
         log_choose = gammaln(degree + 1.0) - gammaln(k + 1.0) - gammaln(degree - k + 1.0)
         return jnp.exp(log_choose + xlogy(k, x) + xlogy(degree - k, 1 - x)) @ self.coefficients
 
+    def _position(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return eigenvalues as shares of the largest possible one, which is 0 for a graph without edges."""
+        return jnp.clip(eigenvalues / (self.spectrum.upper or 1.0), 0.0, 1.0)
+
     def filter_range(self, low: Any, high: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Bound phi by the coefficients of its restriction to [low, high], whose hull contains the curve."""
-        ends = jnp.stack([jnp.asarray(low), jnp.asarray(high)]) / self.spectrum.upper
-        left, right = jnp.clip(ends, 0.0, 1.0)
+        left, right = self._position(jnp.stack([jnp.asarray(low), jnp.asarray(high)]))
         hull = _restrict(self.coefficients, left, right)
         return hull.min(), hull.max()
+
+
+@eqx.filter_jit
+def _density(kernel: SpectralKernel) -> Density:
+    return kernel.density()
 
 
 def _restrict(coefficients: Float[Array, " k"], left: Any, right: Any) -> Float[Array, " k"]:

@@ -16,6 +16,10 @@ from hypergauss.exceptions import NumericalError
 _DENSE_ENTRIES = 200_000
 #: Squaring loses singular values below sqrt(eps); those under this are computed again without squaring.
 _SMALL = 1e-3
+#: Least squared singular value that a truncated decomposition keeps.
+_LEAST_SQUARE = 1e-8
+#: Eigenproblems up to this size are solved whole.
+_SMALL_PROBLEM = 200
 #: Relative size of the singular values that count as zero.
 _RANK_TOLERANCE = 1e-12
 
@@ -74,8 +78,11 @@ def truncated(A: sp.csr_array, rank: int) -> Factors:
         return Factors(right, s, left, rest)
     gram = symmetric_operator(A.shape[1], lambda x: A.T @ (A @ x))
     squares, V, rest = leading_eigen(gram, rank)
-    s = np.sqrt(np.clip(squares, np.finfo(float).tiny, 1.0))
-    return Factors(A @ V / s, s, V, float(np.sqrt(np.clip(rest, 0.0, 1.0))))
+    # U = A V / s is orthonormal to eps / s^2 only: vectors of tiny s go to the rest, where the bound counts them.
+    kept = int(np.count_nonzero(squares > _LEAST_SQUARE))
+    rest = squares[kept] if kept < rank else rest
+    s = np.sqrt(np.minimum(squares[:kept], 1.0))
+    return Factors(A @ V[:, :kept] / s, s, V[:, :kept], float(np.sqrt(np.clip(rest, 0.0, 1.0))))
 
 
 def leading_eigen(operator: LinearOperator, rank: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -143,7 +150,8 @@ def _outside(
 
     deflated = symmetric_operator(operator.shape[0], lambda x: project(operator @ project(x)))
     start = project(rng.standard_normal(operator.shape[0]))
-    if rank >= operator.shape[0] - 1:
+    # Lanczos finds neither nearly all eigenvectors nor those of zero, and small problems do not need it.
+    if operator.shape[0] <= _SMALL_PROBLEM or rank >= operator.shape[0] // 2 or not (deflated @ start).any():
         values, vectors = scipy.linalg.eigh(deflated @ np.eye(operator.shape[0]))
         return values[::-1][:rank], vectors[:, ::-1][:, :rank]
     values, vectors = eigsh(deflated, k=rank, which="LA", v0=start)

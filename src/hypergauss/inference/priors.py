@@ -1,0 +1,56 @@
+"""Log-normal priors on hyperparameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from hypergauss import _checks, parameters
+
+
+class LogNormal(NamedTuple):
+    """A prior on a positive hyperparameter t: log t is normal around log(median) with this spread.
+
+    Its log density is taken with respect to log t, so that the most probable value does not depend on the units.
+    """
+
+    median: float
+    spread: float = 1.0
+
+    def log_density(self, value: Array) -> Array:
+        """Return the log density at a value, summed over its entries."""
+        z = (jnp.log(value) - jnp.log(self.median)) / self.spread
+        return -0.5 * (z**2 + jnp.log(2 * jnp.pi * self.spread**2)).sum()
+
+
+#: Priors matched to a model: (number of the free hyperparameter, prior on what its field holds).
+Matched = tuple[tuple[int, LogNormal], ...]
+
+
+def log_prior(model: eqx.Module, priors: Matched) -> Float[Array, ""]:
+    """Return the log density of a model's hyperparameters under the priors matched to it."""
+    free = parameters.slots(model)
+    return sum((prior.log_density(free[slot].of(model)) for slot, prior in priors), jnp.zeros(()))
+
+
+def match_priors(model: eqx.Module, priors: Mapping[str, LogNormal]) -> Matched:
+    """Return (number of the slot, prior on what the slot holds) for each free hyperparameter with a prior."""
+    free = parameters.slots(model)
+    matched = []
+    for name, prior in priors.items():
+        found = [i for i, slot in enumerate(free) if slot.name == name or slot.name.rsplit(".", 1)[-1] == name]
+        if not found:
+            known = ", ".join(slot.name for slot in free)
+            raise ValueError(f"`priors` must name hyperparameters to be learned ({known}). Got {name!r}.")
+        if not isinstance(prior, LogNormal):
+            raise TypeError(f"`priors[{name!r}]` must be a LogNormal. Got {type(prior).__name__}.")
+        _checks.positive(f"priors[{name!r}].median", prior.median)
+        _checks.positive(f"priors[{name!r}].spread", prior.spread)
+        for i in found:
+            inverted = free[i].coordinate.shown_as is not None
+            matched.append((i, LogNormal(1.0 / prior.median if inverted else prior.median, prior.spread)))
+    return tuple(matched)

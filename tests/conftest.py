@@ -1,0 +1,32 @@
+"""Settings of the whole test run: one thread a process, and a few examples, always the same, a property."""
+
+import os
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # before anything imports NumPy or JAX
+
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+from tests.hypergraphs import random_hypergraph  # noqa: E402
+
+settings.register_profile(
+    "quick",
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("quick")
+
+
+@pytest.fixture(scope="session")
+def hypergraph():
+    """A weighted hypergraph with every awkward part: isolated, singleton, repeated and empty."""
+    return random_hypergraph(12, 8, seed=1)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)

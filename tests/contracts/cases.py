@@ -1,0 +1,37 @@
+"""Every kernel that the contracts run, made for any hypergraph."""
+
+import math
+
+import numpy as np
+
+from hypergauss import Spectrum
+from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, SquaredExponential, relations
+
+RISING = [0.05, 0.1, 0.4, 2.0]
+
+
+def covariates(H):
+    """Two columns that depend on the vertex's name only, so that they follow a relabelling."""
+    numbers = np.array([int(str(name).strip("v")) for name in H.vertices], dtype=float)
+    return np.column_stack([np.sin(numbers), np.cos(1.3 * numbers)])
+
+
+KERNELS = {
+    "matern": lambda H: Matern(Spectrum.of(H), 0.8, 2.0, variance=1.7),
+    "matern in the limit": lambda H: Matern(Spectrum.of(H), math.inf, 3.0),
+    "matern unnormalised": lambda H: Matern(Spectrum.of(H), 1.5, 2.0, normalise=False),
+    "matern by size": lambda H: Matern(Spectrum.of(H, size_exponent=0.7), 0.8, 2.0),
+    "matern on a graph": lambda H: Matern(Spectrum.of(H.clique_expansion()), 1.5, 2.0),
+    "diffusion": lambda H: Diffusion(Spectrum.of(H), 3.0, variance=0.6),
+    "bernstein, rising": lambda H: Bernstein(Spectrum.of(H), RISING),
+    "squared exponential": lambda H: SquaredExponential(covariates(H), [0.8, 2.0], variance=1.4),
+    "linear": lambda H: Linear(covariates(H), [0.8, 2.0]),
+    "sum": lambda H: Matern(Spectrum.of(H)) + Linear(covariates(H)),
+    "sum without features": lambda H: Diffusion(Spectrum.of(H), 2.0) + SquaredExponential(covariates(H)),
+    "product": lambda H: Matern(Spectrum.of(H), 1.5, 2.0) * Linear(covariates(H)),
+    "product of filters": lambda H: Diffusion(Spectrum.of(H), 2.0) * Bernstein(Spectrum.of(H), RISING),
+    "relations": lambda H: relations({"all": Spectrum.of(H), "cliques": Spectrum.of(H.clique_expansion())}),
+}
+
+#: Those without low-rank structure, which only the dense solver serves.
+FEATURELESS = {"squared exponential", "sum without features"}

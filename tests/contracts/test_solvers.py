@@ -1,0 +1,173 @@
+"""Laws that every solver obeys, for every kernel and every kind of measurement."""
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import pytest
+
+from hypergauss import parameters
+from hypergauss.inference import GaussianModel, Observations, Prior, condition
+from hypergauss.inference.conditioning import SOLVERS, evidence_of
+from tests import oracles
+from tests.contracts.cases import FEATURELESS, KERNELS
+from tests.hypergraphs import relabelled
+
+NOISE, MEAN = 0.3, np.array([0.4, -1.0])
+SOLVED = [solver for solver in SOLVERS if solver != "auto"]
+
+
+class Measurements(NamedTuple):
+    rows: np.ndarray
+    y: np.ndarray
+    noise_variance: np.ndarray | None
+
+    def observations(self):
+        return Observations.of(self.rows, self.y, self.noise_variance)
+
+    def sites(self):
+        return self.observations().sites(NOISE)
+
+    @property
+    def noise(self):
+        return NOISE if self.noise_variance is None else self.noise_variance
+
+    @property
+    def mean(self):
+        return MEAN[: self.y.shape[1]]
+
+
+def measure(rows, *, outputs=1, known=False):
+    rng = np.random.default_rng(3)
+    y = rng.standard_normal((len(rows), outputs))
+    return Measurements(np.array(rows), y, rng.uniform(0.1, 1.0, len(rows)) if known else None)
+
+
+ONCE, REPEATED = [7, 1, 0, 4, 5, 10, 2, 3, 8], [7, 1, 0, 4, 7, 5, 10, 7, 2, 1]
+MEASUREMENTS = {
+    "plain": measure(ONCE),
+    "several outputs": measure(ONCE, outputs=2),
+    "heteroscedastic": measure(ONCE, known=True),
+    "repeated": measure(REPEATED, outputs=2),
+    "repeated and heteroscedastic": measure(REPEATED, outputs=2, known=True),
+    "one": measure([6]),
+}
+
+every_pair = pytest.mark.parametrize(
+    ("solver", "name"),
+    [(solver, name) for solver in SOLVED for name in KERNELS if solver == "dense" or name not in FEATURELESS],
+)
+every_solver = pytest.mark.parametrize("solver", SOLVED)
+all_measurements = pytest.mark.parametrize("data", MEASUREMENTS.values(), ids=MEASUREMENTS.keys())
+
+
+def posterior_of(kernel, data, solver):
+    return condition(Prior(kernel, data.mean), data.sites(), solver)
+
+
+@every_pair
+@all_measurements
+def test_the_log_evidence_is_scipys_multivariate_normal(hypergraph, solver, name, data):
+    kernel = KERNELS[name](hypergraph)
+    expected = oracles.log_evidence(np.asarray(kernel.gram()), data.rows, data.y, data.noise, data.mean)
+    assert posterior_of(kernel, data, solver).log_evidence == pytest.approx(expected, rel=1e-8)
+    to_learn = evidence_of(kernel, data.observations(), solver)
+    assert float(to_learn(kernel, NOISE, data.mean)) == pytest.approx(expected, rel=1e-8)
+
+
+@every_pair
+@all_measurements
+def test_mean_variance_and_covariance_are_those_of_the_conditional_normal(hypergraph, solver, name, data):
+    kernel = KERNELS[name](hypergraph)
+    mean, covariance = oracles.posterior(np.asarray(kernel.gram()), data.rows, data.y, data.noise, data.mean)
+    posterior = posterior_of(kernel, data, solver)
+    assert posterior.solver == solver
+    asked = np.array([3, 0, 7, 3, 11])  # measured or not, one twice
+    assert np.allclose(posterior.mean(asked), mean[asked], atol=1e-9)
+    assert np.allclose(posterior.variance(asked), np.diag(covariance)[asked], atol=1e-9)
+    assert np.allclose(posterior.covariance(asked), covariance[np.ix_(asked, asked)], atol=1e-9)
+
+
+@every_pair
+@pytest.mark.parametrize("kind", ["several outputs", "repeated and heteroscedastic"])
+def test_leave_one_out_is_conditioning_without_the_vertex(hypergraph, solver, name, kind):
+    data = MEASUREMENTS[kind]
+    kernel = KERNELS[name](hypergraph)
+    K = np.asarray(kernel.gram())
+    sites = data.sites()
+    found = posterior_of(kernel, data, solver).leave_one_out()
+    for i, vertex in enumerate(sites.rows):
+        keep = data.rows != vertex
+        noise = np.broadcast_to(data.noise, len(keep))[keep]
+        mean, covariance = oracles.posterior(K, data.rows[keep], data.y[keep], noise, data.mean)
+        assert np.allclose(found.mean[i], mean[vertex], atol=1e-9)
+        assert np.isclose(found.variance[i], covariance[vertex, vertex] + sites.variance[i], atol=1e-9)
+
+
+@every_solver
+@pytest.mark.parametrize("name", ["matern", "matern in the limit", "bernstein, rising", "sum", "product"])
+@pytest.mark.parametrize("kind", ["several outputs", "repeated and heteroscedastic"])
+def test_gradients_of_the_log_evidence_match_central_differences(hypergraph, solver, name, kind):
+    data = MEASUREMENTS[kind]
+    fixed = ("noise_variance",) if data.noise_variance is not None else ()
+    model = GaussianModel(KERNELS[name](hypergraph), NOISE, data.mean, fixed)
+    evidence = evidence_of(model.kernel, data.observations(), solver)
+
+    @jax.jit
+    def value(theta):
+        return parameters.unpack(model, theta).log_evidence(evidence)
+
+    theta = np.asarray(parameters.pack(model))
+    expected = oracles.central_differences(value, theta)
+    assert np.allclose(jax.grad(value)(theta), expected, rtol=1e-5, atol=1e-6)
+
+
+@every_solver
+@pytest.mark.parametrize("name", ["matern", "sum", "product"])
+def test_samples_have_the_posteriors_moments(hypergraph, name, solver, rng):
+    data, size = MEASUREMENTS["repeated"], 20_000
+    posterior = posterior_of(KERNELS[name](hypergraph), data, solver)
+    rows = np.array([0, 3, 7, 3])
+    draws = posterior.sample(rows, size, rng)
+    mean, covariance = posterior.mean(rows), posterior.covariance(rows)
+    assert draws.shape == (size, 4, 2)
+    assert np.allclose(draws[:, 1], draws[:, 3])
+    z_mean = (draws.mean(axis=0) - mean) / np.sqrt(np.diag(covariance) / size)[:, None]
+    assert np.abs(z_mean).max() < 4.5
+    spread = np.sqrt((np.outer(np.diag(covariance), np.diag(covariance)) + covariance**2) / size)
+    for output in range(2):
+        centred = draws[:, :, output] - mean[:, output]
+        assert np.abs((centred.T @ centred / size - covariance) / spread).max() < 4.5
+    # Outputs are independent given the data.
+    across = (draws[:, :, 0] - mean[:, 0]).T @ (draws[:, :, 1] - mean[:, 1]) / size
+    assert np.abs(across / np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)) / size)).max() < 4.5
+
+
+@every_solver
+def test_relabelling_vertices_permutes_the_posterior(hypergraph, solver, rng):
+    data, make = MEASUREMENTS["repeated and heteroscedastic"], KERNELS["matern"]
+    order = rng.permutation(hypergraph.num_vertices)
+    moved = data._replace(rows=np.argsort(order)[data.rows])
+    before = posterior_of(make(hypergraph), data, solver)
+    after = posterior_of(make(relabelled(hypergraph, order)), moved, solver)
+    everything = np.arange(hypergraph.num_vertices)
+    assert np.allclose(after.mean(everything), before.mean(order), atol=1e-10)
+    assert np.allclose(after.variance(everything), before.variance(order), atol=1e-10)
+    assert after.log_evidence == pytest.approx(before.log_evidence, rel=1e-10)
+
+
+@every_solver
+def test_no_vertices_asked_for_give_no_answers(hypergraph, solver):
+    posterior = posterior_of(KERNELS["matern"](hypergraph), MEASUREMENTS["several outputs"], solver)
+    nothing = np.zeros(0, dtype=int)
+    assert posterior.mean(nothing).shape == (0, 2)
+    assert posterior.variance(nothing).shape == (0,)
+    assert posterior.covariance(nothing).shape == (0, 0)
+
+
+@every_solver
+def test_tiny_noise_keeps_variances_from_turning_negative(hypergraph, solver):
+    data = measure(ONCE)._replace(noise_variance=np.full(len(ONCE), 1e-9))
+    posterior = posterior_of(KERNELS["matern"](hypergraph), data, solver)
+    assert np.allclose(posterior.mean(data.rows), data.y, atol=1e-6)
+    assert (posterior.variance(np.arange(12)) >= 0).all()

@@ -1,0 +1,69 @@
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from hypergauss import Graph, Hypergraph
+from hypergauss.estimators.domain import Domain
+
+BILLS = Hypergraph.from_edges({"b": ["ana", "luis"]})
+TRIPS = Hypergraph.from_edges({"t": ["rosa", "ana"], "u": ["luis"]})
+
+
+def test_one_hypergraph_is_its_own_domain():
+    domain = Domain.of(BILLS)
+    assert list(domain.vertices) == ["ana", "luis"]
+    assert list(domain.relations.values()) == [BILLS]
+
+
+def test_several_relations_are_aligned_on_the_union_of_their_vertices():
+    domain = Domain.of({"bills": BILLS, "trips": TRIPS})
+    assert list(domain.vertices) == ["ana", "luis", "rosa"]
+    assert domain.relations["bills"].incidence.toarray().tolist() == [[1], [1], [0]]
+    assert domain.relations["trips"].incidence.toarray().tolist() == [[1, 0], [0, 1], [1, 0]]
+
+
+def test_a_dataframe_of_covariates_is_matched_by_its_index():
+    frame = pd.DataFrame({"age": [30.0, 50.0, 99.0]}, index=["luis", "ana", "someone else"])
+    assert np.allclose(Domain.of(BILLS).table(frame), [[1.0], [-1.0]])
+    assert np.allclose(Domain.of(BILLS).table(frame["age"]), [[1.0], [-1.0]])
+
+
+def test_covariates_are_standardised_and_a_constant_column_becomes_zero():
+    table = Domain.of(TRIPS).table([[1.0, 7.0], [2.0, 7.0], [6.0, 7.0]])
+    assert np.allclose(table.mean(axis=0), 0.0)
+    assert np.allclose(table.std(axis=0), [1.0, 0.0])
+    assert np.allclose(Domain.of(TRIPS).table(sp.csr_array([[1.0, 7.0], [2.0, 7.0], [6.0, 7.0]])), table)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Domain.of({}), ValueError, "at least one relation. Got an empty dict"),
+        (lambda: Domain.of([["a", "b"]]), TypeError, "Hypergraph, a Graph, or a dict.*Got list.*from_edges"),
+        (lambda: Domain.of({"x": 3}), TypeError, "Got int for 'x'"),
+        (lambda: Domain.of(Hypergraph.from_edges([])), ValueError, "at least one vertex"),
+        (lambda: Domain.of({"a": BILLS, "g": Graph([[0]])}), ValueError, "graph 'g' must have the same vertices"),
+        (lambda: Domain.of(BILLS).rows(["eva"]), ValueError, r"the hypergraph \(2 vertices\). Got 'eva'"),
+        (lambda: Domain.of(BILLS).table(np.eye(3)), ValueError, r"each of the 2 vertices. Got shape \(3, 3\)"),
+        (lambda: Domain.of(BILLS).table([["a"], ["b"]]), TypeError, "`covariates` must hold numbers"),
+        (
+            lambda: Domain.of(BILLS).table([[1.0], [np.nan]]),
+            ValueError,
+            r"must not contain NaN.*Got nan at position \(1, 0\)",
+        ),
+        (
+            lambda: Domain.of(BILLS).table(pd.DataFrame({"age": [1.0]}, index=["ana"])),
+            ValueError,
+            "a row for every vertex. 'luis'.*none",
+        ),
+        (
+            lambda: Domain.of(BILLS).table(pd.DataFrame({"age": [1.0, 2.0, 3.0]}, index=["ana", "luis", "ana"])),
+            ValueError,
+            "different names. 'ana'",
+        ),
+    ],
+)
+def test_bad_input_is_named_with_its_rule(make, error, message):
+    with pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,349 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hypergauss import Hypergraph, HypergraphGPRegressor, LogNormal, Spectrum
+from hypergauss.exceptions import LearningWarning
+from hypergauss.kernels import Linear, Matern
+from tests import oracles
+from tests.hypergraphs import hypergraph_of_sizes, random_hypergraph, relabelled
+
+
+class Problem:
+    """A signal drawn from a Matern kernel on a hypergraph, measured with noise at most of its vertices."""
+
+    def __init__(self, seed=0, outputs=1):
+        rng = np.random.default_rng(seed)
+        self.H = hypergraph_of_sizes(80, [2, 3, 5, 8, 12] * 6, seed=seed)
+        self.names = np.asarray(self.H.vertices)
+        self.f = Matern(Spectrum.of(self.H), 2.0, 8.0).prior_draws(np.arange(80), outputs, rng)
+        self.train = rng.permutation(80)[:60]
+        noisy = 3.0 + self.f[self.train] + 0.1 * rng.standard_normal((60, outputs))
+        self.X, self.y = self.names[self.train], noisy[:, 0] if outputs == 1 else noisy
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return Problem()
+
+
+@pytest.fixture(scope="module")
+def fitted(problem):
+    return HypergraphGPRegressor(problem.H, random_state=0).fit(problem.X, problem.y)
+
+
+def quick(H, *arguments, **options):
+    return HypergraphGPRegressor(H, *arguments, **{"size_exponent": 0.0, "n_starts": 1, "random_state": 0, **options})
+
+
+# ------------------------------------------------------------------ what it reports
+
+
+def test_the_log_evidence_is_scipys_in_the_targets_units(problem, fitted):
+    K = np.asarray(fitted.kernel_.gram())
+    expected = oracles.log_evidence(
+        K, problem.train, problem.y[:, None], fitted.noise_variance_, np.array([fitted.mean_])
+    )
+    assert fitted.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
+
+
+def test_predictions_are_the_conditional_normal_under_the_learned_model(problem, fitted):
+    K = np.asarray(fitted.kernel_.gram())
+    y, noise = problem.y[:, None], fitted.noise_variance_
+    mean, covariance = oracles.posterior(K, problem.train, y, noise, np.array([fitted.mean_]))
+    found, std = fitted.predict(problem.names, return_std=True)
+    assert np.allclose(found, mean[:, 0], atol=1e-7)
+    assert np.allclose(std, np.sqrt(np.diag(covariance) + noise), atol=1e-7)
+    assert np.array_equal(fitted.predict(problem.names), found)
+    latent = fitted.predict(problem.names, return_std=True, include_noise=False).std
+    assert np.allclose(latent, np.sqrt(np.diag(covariance)), atol=1e-7)
+    assert np.allclose(fitted.predict_covariance(problem.names[:5]), covariance[:5, :5], atol=1e-8)
+
+
+def test_samples_follow_the_posterior(problem, fitted):
+    asked = problem.names[:6]
+    draws = fitted.sample(asked, 4000, random_state=0)
+    mean, std = fitted.predict(asked, return_std=True, include_noise=False)
+    assert draws.shape == (4000, 6)
+    assert np.abs((draws.mean(axis=0) - mean) / (std / np.sqrt(4000))).max() < 4.5
+    assert np.abs((draws.var(axis=0) / std**2 - 1) / np.sqrt(2 / 4000)).max() < 4.5
+    assert np.array_equal(draws, fitted.sample(asked, 4000, random_state=0))
+
+
+def test_leave_one_out_is_a_refit_without_the_vertex(problem, fitted):
+    table = fitted.leave_one_out()
+    K, noise = np.asarray(fitted.kernel_.gram()), fitted.noise_variance_
+    for i in (0, 17, 59):
+        keep = np.arange(60) != i
+        mean, covariance = oracles.posterior(
+            K, problem.train[keep], problem.y[keep, None], noise, np.array([fitted.mean_])
+        )
+        vertex = problem.train[i]
+        assert table.loc[problem.X[i], "mean"] == pytest.approx(mean[vertex, 0], abs=1e-7)
+        assert table.loc[problem.X[i], "std"] == pytest.approx(np.sqrt(covariance[vertex, vertex] + noise), abs=1e-7)
+
+
+def test_what_was_learned_is_listed_by_name(fitted):
+    assert {"nu", "lengthscale", "variance", "noise_variance", "mean"} == set(fitted.hyperparameters_)
+    assert fitted.hyperparameters_["noise_variance"] == pytest.approx(fitted.noise_variance_)
+    assert fitted.solver_ in {"dense", "low-rank"}
+    assert fitted.n_iter_ > 0
+    assert fitted.size_exponent_ in fitted.size_exponent_profile_.exponents
+    assert fitted.relation_weights_ is None
+
+
+# ------------------------------------------------------------------ how it behaves
+
+
+def test_both_solvers_give_one_answer(problem):
+    dense, low_rank = (quick(problem.H, solver=solver).fit(problem.X, problem.y) for solver in ("dense", "low-rank"))
+    assert (dense.solver_, low_rank.solver_) == ("dense", "low-rank")
+    assert dense.log_marginal_likelihood_ == pytest.approx(low_rank.log_marginal_likelihood_, rel=1e-4)
+    assert np.allclose(dense.predict(problem.names), low_rank.predict(problem.names), atol=1e-2)
+
+
+def test_one_random_state_gives_one_answer(problem):
+    first, second = (
+        HypergraphGPRegressor(problem.H, random_state=5).fit(problem.X, problem.y).predict(problem.names)
+        for _ in range(2)
+    )
+    assert np.array_equal(first, second)
+
+
+def test_a_target_a_thousand_times_larger_gives_predictions_a_thousand_times_larger(problem):
+    small, large = quick(problem.H).fit(problem.X, problem.y), quick(problem.H).fit(problem.X, 1000 * problem.y)
+    (mean, std), (large_mean, large_std) = (m.predict(problem.names, return_std=True) for m in (small, large))
+    assert np.allclose(large_mean, 1000 * mean, rtol=1e-4)
+    assert np.allclose(large_std, 1000 * std, rtol=1e-4)
+    assert large.noise_variance_ == pytest.approx(1e6 * small.noise_variance_, rel=1e-3)
+    shift = 60 * np.log(1000)
+    assert large.log_marginal_likelihood_ == pytest.approx(small.log_marginal_likelihood_ - shift, rel=1e-5)
+
+
+def test_relabelling_vertices_does_not_change_their_predictions(problem, rng):
+    shuffled = relabelled(problem.H, rng.permutation(80))
+    before = quick(problem.H).fit(problem.X, problem.y).predict(problem.names, return_std=True)
+    after = quick(shuffled).fit(problem.X, problem.y).predict(problem.names, return_std=True)
+    assert np.allclose(after.mean, before.mean, rtol=1e-4)
+    assert np.allclose(after.std, before.std, rtol=1e-4)
+
+
+def test_several_outputs_share_the_kernel_and_keep_their_shape():
+    problem = Problem(outputs=3)
+    model = quick(problem.H).fit(problem.X, problem.y)
+    mean, std = model.predict(problem.names[:7], return_std=True)
+    assert mean.shape == std.shape == (7, 3)
+    assert model.mean_.shape == (3,)
+    assert model.sample(problem.names[:7], 2, random_state=0).shape == (2, 7, 3)
+    assert list(model.leave_one_out().columns) == ["mean_0", "mean_1", "mean_2", "std"]
+    expected = oracles.log_evidence(
+        np.asarray(model.kernel_.gram()), problem.train, problem.y, model.noise_variance_, model.mean_
+    )
+    assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
+
+
+def test_known_noise_is_kept_and_trusted(problem):
+    noise = np.where(np.arange(60) < 30, 1e-4, 1e4)
+    model = quick(problem.H).fit(problem.X, problem.y, noise_variance=noise)
+    assert model.noise_variance_ is None
+    assert np.allclose(model.predict(problem.X[:30]), problem.y[:30], atol=0.1)
+    expected = oracles.log_evidence(
+        np.asarray(model.kernel_.gram()), problem.train, problem.y[:, None], noise, np.array([model.mean_])
+    )
+    assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
+
+
+def test_repeated_measurements_count_as_such(problem):
+    X, y = np.repeat(problem.X, 2), np.repeat(problem.y, 2) + np.tile([-0.3, 0.3], 60)
+    model = quick(problem.H).fit(X, y)
+    expected = oracles.log_evidence(
+        np.asarray(model.kernel_.gram()),
+        np.repeat(problem.train, 2),
+        y[:, None],
+        model.noise_variance_,
+        np.array([model.mean_]),
+    )
+    assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
+    assert model.noise_variance_ == pytest.approx(2 * 0.3**2, rel=0.3)  # the spread within a pair
+    assert len(model.leave_one_out()) == 60
+
+
+def test_without_learning_hyperparameters_are_taken_in_the_targets_units(problem):
+    kernel = Matern(Spectrum.of(problem.H), 1.0, 3.0, variance=4.0)
+    model = HypergraphGPRegressor(problem.H, kernel, learn=False, noise_variance=0.7).fit(problem.X, problem.y)
+    assert np.allclose(model.kernel_.gram(), kernel.gram())
+    assert model.noise_variance_ == pytest.approx(0.7)
+    assert model.mean_ == pytest.approx(problem.y.mean())
+
+
+def test_without_scaling_the_target_the_prior_mean_starts_at_zero(problem):
+    model = quick(problem.H, learn=False, scale_target=False).fit(problem.X, problem.y)
+    assert model.mean_ == 0.0
+
+
+def test_fixed_hyperparameters_and_priors_are_heeded(problem):
+    kernel = Matern(Spectrum.of(problem.H), 0.7, 3.0, fixed="nu")
+    model = HypergraphGPRegressor(
+        problem.H, kernel, priors={"lengthscale": LogNormal(17.0, 1e-3)}, n_starts=1, random_state=0
+    ).fit(problem.X, problem.y)
+    assert float(model.kernel_.nu) == pytest.approx(0.7)
+    assert model.hyperparameters_["lengthscale"] == pytest.approx(17.0, rel=0.05)
+
+
+@pytest.mark.parametrize("kernel", ["matern", "diffusion", "bernstein"])
+def test_every_named_kernel_predicts_hidden_vertices_better_than_the_mean(kernel):
+    problem = Problem(seed=1, outputs=8)
+    hidden = np.setdiff1d(np.arange(80), problem.train)
+    predicted = quick(problem.H, kernel).fit(problem.X, problem.y).predict(problem.names[hidden])
+    truth = 3.0 + problem.f[hidden]
+    assert ((predicted - truth) ** 2).mean() < 0.9 * ((problem.y.mean(axis=0) - truth) ** 2).mean()
+
+
+def test_graphs_stand_in_for_hypergraphs(problem):
+    model = quick(problem.H.clique_expansion(), size_exponent="auto").fit(problem.X, problem.y)
+    assert model.size_exponent_ is None
+    assert np.isfinite(model.predict(problem.names)).all()
+
+
+def test_a_truncated_spectrum_is_used_when_asked_for(problem):
+    model = quick(problem.H, rank=10).fit(problem.X, problem.y)
+    assert model.kernel_.rank == 10
+    assert model.kernel_.error_bound() > 0
+
+
+def test_a_size_exponent_that_is_given_is_kept(problem):
+    model = quick(problem.H, size_exponent=1.25).fit(problem.X, problem.y)
+    assert model.size_exponent_ == 1.25
+    assert model.kernel_.spectrum.size_exponent == 1.25
+    assert model.size_exponent_profile_ is None
+
+
+# ------------------------------------------------------------------ relations and covariates
+
+
+def test_the_relation_that_matters_gets_most_of_the_weight(problem):
+    noise = random_hypergraph(80, 30, seed=8, density=0.06, awkward=False)
+    relations = {"noise": Hypergraph.from_incidence(noise.incidence), "signal": problem.H}
+    model = quick(relations).fit(problem.X, problem.y)
+    assert model.relation_weights_["signal"] > 0.7
+    assert sum(model.relation_weights_.values()) == pytest.approx(1.0)
+    assert model.size_exponent_ == {"noise": 0.0, "signal": 0.0}
+
+
+def test_covariates_that_matter_are_found_by_sum(problem):
+    x = np.linspace(-2, 2, 80)
+    y = np.sin(2 * x)[problem.train] * 3
+    model = quick(problem.H, None, x[:, None]).fit(problem.X, y)
+    assert model.relation_weights_["covariates"] > 0.7
+    assert np.abs(model.predict(problem.names) - 3 * np.sin(2 * x)).max() < 0.3
+
+
+def test_covariates_join_by_product(problem):
+    x = np.linspace(-2, 2, 80)
+    model = quick(problem.H, None, x[:, None], combine="product").fit(problem.X, problem.y)
+    whole = np.asarray(model.kernel_.gram())
+    parts = [np.asarray(factor.gram()) for factor in model.kernel_.factors]
+    assert np.allclose(whole, parts[0] * parts[1])
+    assert model.relation_weights_ is None
+    assert np.isfinite(model.predict(problem.names)).all()
+
+
+def test_covariates_in_a_dataframe_are_matched_by_vertex(problem, rng):
+    frame = pd.DataFrame({"x": np.linspace(-2, 2, 80), "z": rng.standard_normal(80)}, index=problem.names)
+    ordered = quick(problem.H, None, frame.to_numpy()).fit(problem.X, problem.y)
+    shuffled = quick(problem.H, None, frame.sample(frac=1, random_state=0)).fit(problem.X, problem.y)
+    assert np.allclose(ordered.predict(problem.names), shuffled.predict(problem.names))
+
+
+def test_covariates_may_come_as_a_kernel(problem):
+    model = quick(problem.H, None, Linear(np.linspace(-2, 2, 80))).fit(problem.X, problem.y)
+    assert set(model.relation_weights_) == {"hypergraph", "covariates"}
+
+
+# ------------------------------------------------------------------ bad and scarce input
+
+
+def test_one_observation_keeps_the_starting_values_and_says_so(problem):
+    with pytest.warns(LearningWarning, match="one measurement only"):
+        model = HypergraphGPRegressor(problem.H).fit(problem.X[:1], [5.0])
+    assert model.hyperparameters_["lengthscale"] == pytest.approx(5.0)
+    assert model.size_exponent_ == 0.0
+    mean, std = model.predict(problem.names, return_std=True)
+    assert np.allclose(mean, 5.0)
+    assert (std > 0).all()
+
+
+def test_a_constant_target_is_predicted_and_said_to_be_constant(problem):
+    with pytest.warns(LearningWarning, match="all measurements are equal"):
+        model = HypergraphGPRegressor(problem.H, random_state=0).fit(problem.X, np.full(60, 7.0))
+    mean, std = model.predict(problem.names, return_std=True)
+    assert np.allclose(mean, 7.0, atol=1e-3)
+    assert std.max() < 0.1
+
+
+@pytest.mark.parametrize("edges", [[], [[], []]])
+def test_a_hypergraph_without_members_predicts_the_mean_and_says_so(edges):
+    H = Hypergraph.from_edges(edges, vertices=range(6))
+    with pytest.warns(LearningWarning, match="no hyperedge with members"):
+        model = HypergraphGPRegressor(H, random_state=0).fit([0, 1, 2], [1.0, 2.0, 3.0])
+    mean, std = model.predict([4, 5], return_std=True)
+    assert np.allclose(mean, 2.0, atol=1e-3)
+    assert np.isfinite(std).all()
+
+
+def test_learning_cut_short_is_said(problem):
+    with pytest.warns(LearningWarning, match="Raise `max_iterations` above 1"):
+        quick(problem.H, max_iterations=1).fit(problem.X, problem.y)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"noise_variance": 0.0}, ValueError, "`noise_variance` must be positive. Got 0"),
+        ({"rank": 1000}, ValueError, "`rank` must be between 1 and 30 .*80 x 30.*Got 1000"),
+        ({"kernel": "rbf"}, ValueError, "one of 'matern', 'diffusion', 'bernstein'. Got 'rbf'"),
+        ({"combine": "mean"}, ValueError, "one of 'sum', 'product'. Got 'mean'"),
+        ({"solver": "cg"}, ValueError, "one of 'auto', 'dense', 'low-rank'. Got 'cg'"),
+        ({"size_exponent": "best"}, ValueError, "one of 'auto', 'learn'. Got 'best'"),
+        ({"size_exponent": math.inf}, ValueError, "`size_exponent` must be finite"),
+        ({"n_starts": 0}, ValueError, "`n_starts` must be at least 1. Got 0"),
+        ({"max_iterations": 2.5}, TypeError, "`max_iterations` must be a whole number"),
+        ({"priors": {"beta": LogNormal(1.0)}}, ValueError, "`priors` must name hyperparameters.*Got 'beta'"),
+        ({"covariates": np.eye(3)}, ValueError, r"each of the 80 vertices. Got shape \(3, 3\)"),
+        ({"covariates": np.full((80, 1), np.nan)}, ValueError, "NaN"),
+        ({"covariates": Linear(np.eye(3))}, ValueError, "on the 80 vertices of `H`. Got one on 3"),
+        ({"kernel": Linear(np.eye(3))}, ValueError, r"vertices of `H` \(80\). Got a kernel on 3"),
+        ({"kernel": Linear(np.ones(80)), "rank": 3, "size_exponent": "auto"}, ValueError, "belong to the spectrum"),
+        ({"H": [["a", "b"]]}, TypeError, "Hypergraph, a Graph, or a dict"),
+    ],
+)
+def test_bad_settings_are_named_with_their_rule(problem, options, error, message):
+    with pytest.raises(error, match=message):
+        quick(**{"H": problem.H, **options}).fit(problem.X, problem.y)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "error", "message"),
+    [
+        ([0, 1, 999], [1.0, 2.0, 3.0], ValueError, r"belong to the hypergraph \(80 vertices\). Got 999.*from_edges"),
+        ([0, 1], [1.0, np.nan], ValueError, "NaN or infinity. Got nan at position 1.*Leave unmeasured vertices out"),
+        ([0, 1], [1.0, -np.inf], ValueError, "NaN or infinity. Got -inf at position 1"),
+        ([0, 1], [1.0, 2.0, 3.0], ValueError, "same length. Got 2 and 3"),
+        ([], [], ValueError, "at least one observed vertex. Got none"),
+        ([0, 1], ["low", "high"], TypeError, "`y` must hold numbers"),
+        ("ab", [1.0, 2.0], TypeError, "Names must come in a list"),
+        (np.zeros((2, 3)), [1.0, 2.0], ValueError, r"one name each: a 1-D array. Got shape \(2, 3\)"),
+    ],
+)
+def test_bad_data_is_named_with_its_rule(problem, X, y, error, message):
+    with pytest.raises(error, match=message):
+        quick(problem.H).fit(X, y)
+
+
+def test_predicting_an_unknown_vertex_is_told(problem, fitted):
+    with pytest.raises(ValueError, match=r"belong to the hypergraph \(80 vertices\). Got 'nobody'"):
+        fitted.predict(["nobody"])
+    with pytest.raises(ValueError, match=r"`n` must be at least 1. Got 0"):
+        fitted.sample(problem.names, 0)

@@ -1,0 +1,72 @@
+"""The formulas once more, written the long way: loops, dense matrices, SciPy."""
+
+import numpy as np
+from scipy.stats import multivariate_normal
+
+
+def zhou_laplacian(H, size_exponent=0.0):
+    """Return I - D_v^-1/2 R W D_e^-1 R' D_v^-1/2, entry by entry."""
+    R = H.incidence.toarray()
+    N, M = R.shape
+    sizes = [sum(R[v, e] for v in range(N)) for e in range(M)]
+    w = [H.weights[e] * sizes[e] ** size_exponent if sizes[e] > 0 else 0.0 for e in range(M)]
+    degrees = [sum(w[e] * R[v, e] for e in range(M)) for v in range(N)]
+    laplacian = np.eye(N)
+    for u in range(N):
+        for v in range(N):
+            for e in range(M):
+                if R[u, e] > 0 and R[v, e] > 0:
+                    laplacian[u, v] -= w[e] * R[u, e] * R[v, e] / sizes[e] / np.sqrt(degrees[u] * degrees[v])
+    return laplacian
+
+
+def graph_laplacian(W, *, normalised):
+    """Return D - W, or I - D^-1/2 W D^-1/2, entry by entry."""
+    N = len(W)
+    degrees = [sum(W[u, v] for v in range(N)) for u in range(N)]
+    laplacian = np.zeros((N, N))
+    for u in range(N):
+        for v in range(N):
+            if not normalised:
+                laplacian[u, v] = (degrees[u] if u == v else 0.0) - W[u, v]
+            elif W[u, v] > 0:
+                laplacian[u, v] = (u == v) - W[u, v] / np.sqrt(degrees[u] * degrees[v])
+            else:
+                laplacian[u, v] = float(u == v)
+    return laplacian
+
+
+def filtered(laplacian, phi):
+    """Return phi(laplacian) by its eigendecomposition."""
+    values, vectors = np.linalg.eigh(laplacian)
+    return vectors @ np.diag(phi(values)) @ vectors.T
+
+
+def with_mean_variance(K, variance):
+    """Return the covariance scaled to a mean diagonal of ``variance``."""
+    return K * variance / np.trace(K) * len(K)
+
+
+def log_evidence(K, rows, y, noise_variance, mean):
+    """Return the log density of measurements y (m, L) of vertices ``rows``, repeated ones kept apart."""
+    covariance = K[np.ix_(rows, rows)] + np.diag(np.broadcast_to(noise_variance, len(rows)))
+    return sum(
+        multivariate_normal.logpdf(column, mean=np.full(len(rows), centre), cov=covariance)
+        for column, centre in zip(y.T, mean, strict=True)
+    )
+
+
+def posterior(K, rows, y, noise_variance, mean):
+    """Return the posterior mean (N, L) and covariance (N, N) at all vertices, from measurements kept apart."""
+    covariance = K[np.ix_(rows, rows)] + np.diag(np.broadcast_to(noise_variance, len(rows)))
+    gain = np.linalg.solve(covariance, K[rows]).T
+    return mean + gain @ (y - mean), K - gain @ K[rows]
+
+
+def central_differences(f, x, step=1e-5):
+    """Return the gradient of f at x by central differences."""
+    gradient = np.zeros_like(x)
+    for i in range(len(x)):
+        shift = step * np.eye(len(x))[i]
+        gradient[i] = (f(x + shift) - f(x - shift)) / (2 * step)
+    return gradient

@@ -1,0 +1,51 @@
+"""The command line does its work, says where the results are, and explains mistakes."""
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from hypergauss import __version__
+from hypergauss.cli import main
+
+
+def test_the_demo_writes_a_figure_and_a_prediction_for_every_car(tmp_path, capsys):
+    assert main(["demo", "--out", str(tmp_path / "out")]) == 0
+    shown = capsys.readouterr().out
+    assert "hypergraph GP" in shown
+    assert "demo.png" in shown.replace("\n", "")
+    assert (tmp_path / "out" / "demo.png").stat().st_size > 10_000
+    predictions = pd.read_csv(tmp_path / "out" / "predictions.csv")
+    assert len(predictions) == 205
+    assert (predictions.low < predictions.predicted).all()
+    assert (predictions.predicted < predictions.high).all()
+    assert predictions.held_out.sum() == 101
+
+
+def test_an_output_folder_that_is_a_file_is_a_sentence_not_a_traceback(tmp_path, capsys):
+    path = tmp_path / "taken"
+    path.write_text("not a folder")
+    assert main(["demo", "--out", str(path)]) == 1
+    assert "hypergauss: " in capsys.readouterr().err
+
+
+def test_an_unknown_study_lists_those_there_are(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["reproduce", "elephants"])
+    assert stop.value.code == 2
+    assert "automobiles" in capsys.readouterr().err
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys, hypergauss.cli as c\ntry: c.main(['--help'])\nexcept SystemExit: pass\nprint('jax' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip().endswith("False")
+
+
+def test_the_version_is_the_package_s(capsys):
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert __version__ in capsys.readouterr().out
