@@ -10,6 +10,7 @@ extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autos
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 autosummary_generate = True
+templates_path = ["_templates"]
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -49,8 +49,8 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph: effects that add up, or similarity that both must confirm.
     size_exponent : "auto", "learn" or float, default "auto"
-        The a in hyperedge weights w(e) |e|^a. "auto" learns it where that takes seconds, else keeps 0 (Zhou). A learned
-        exponent replaces 0 only if the log evidence rises by more than 2.
+        The a in hyperedge weights ``w(e) |e|^a``. "auto" learns it where that takes seconds, else keeps 0 (Zhou). A
+        learned exponent replaces 0 only if the log evidence rises by more than 2.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors; exact if not given.
     noise_variance : float, default 0.1

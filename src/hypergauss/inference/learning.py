@@ -18,8 +18,8 @@ from hypergauss.inference.priors import LogNormal, Matched, match_priors
 _CANDIDATES_PER_START = 4
 #: The loss where the objective cannot be evaluated, larger than any that can.
 _FAILED = 1e10
-#: Projected gradient, for each observation, below which a search that stopped early still counts as converged.
-_SMALL_SLOPE = 1e-4
+#: A search that stopped early still counts as converged if its last iterations gained less than this.
+_STALLED, _SMALL_GAIN = 3, 1e-2
 
 
 class Objective(ABC):
@@ -146,9 +146,9 @@ def _ascend(
 
     options = {"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-6}
     result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
-    # Where rounding stops the line search, a small projected gradient tells that the top was reached all the same.
-    slope = result.x - np.clip(result.x - result.jac, limits[:, 0], limits[:, 1])
-    converged = bool(result.success) or float(np.abs(slope).max()) < _SMALL_SLOPE
+    # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
+    stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
+    converged = bool(result.success) or (stalled and result.nit < max_iterations)
     return _Ascent(result.x, float(result.fun), np.array(trace), converged, str(result.message))
 
 

@@ -307,7 +307,7 @@ class Product(Kernel):
         return eqx.tree_at(lambda k: k.factors[0], self, self.factors[0].scaled(factor))
 
     def error_bound(self) -> float:
-        """Return the bound from |X o P| <= |X| max diag(P) for positive semidefinite P."""
+        """Return the bound from ``|X o P| <= |X| max diag(P)`` for positive semidefinite P."""
         first, second = self.factors
         e1, e2 = first.error_bound(), second.error_bound()
         v1, v2 = (float(jnp.max(factor.diagonal())) for factor in self.factors)

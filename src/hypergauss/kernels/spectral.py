@@ -133,10 +133,11 @@ class SpectralKernel(Kernel):
         return rest_root * z[rows] + U[rows] @ ((root - rest_root)[:, None] * (U.T @ z))
 
     def error_bound(self) -> float:
-        r"""Return a bound on ||K - K_exact||, the operator norm of what a truncated spectrum gets wrong.
+        r"""Return a bound on ``|K - K_exact|``, the operator norm of what a truncated spectrum gets wrong.
 
         Without normalisation it is half of phi's range over the rest, times the variance. With it, the mean diagonal
-        m is also uncertain, by e = (half range)(N - r)/N, and |K/m - K'/m'| <= (|K - K'| + |K'| e / m') / (m' - e).
+        m is also uncertain, by e = (half range)(N - r)/N, and
+        ``|K/m - K'/m'| <= (|K - K'| + |K'| e / m') / (m' - e)``.
         """
         spectrum, density = self.spectrum, _density(self)
         if spectrum.is_exact:

@@ -121,7 +121,7 @@ class GraphLaplacian(Laplacian):
 
 
 def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> sp.csr_array:
-    """Return A = D_v^-1/2 R diag(w)^1/2 D_e^-1/2, where w(e) |e|^a stands for w(e).
+    """Return A = D_v^-1/2 R diag(w)^1/2 D_e^-1/2, where ``w(e) |e|^a`` stands for w(e).
 
     A vertex or hyperedge of degree 0 gives a row or column of zeros.
 

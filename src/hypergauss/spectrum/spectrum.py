@@ -53,7 +53,7 @@ class Spectrum(eqx.Module):
     rest : array, shape (2,)
         The interval that holds the remaining N - r eigenvalues.
     size_exponent : float
-        The a of the hyperedge weights w(e) |e|^a.
+        The a of the hyperedge weights ``w(e) |e|^a``.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Spectrum(eqx.Module):
         rank : int, optional
             Keep only this many leading singular values; all of them if not given.
         size_exponent : float, default 0.0
-            a: each hyperedge weight w(e) is multiplied by |e|^a. 0 is Zhou's Laplacian, 1 the weighted clique graph
+            a: each hyperedge weight w(e) is multiplied by ``|e|^a``. 0 is Zhou's Laplacian, 1 the weighted clique graph
             with self-loops. Hypergraphs only.
         laplacian : {"zhou", "normalised", "unnormalised"}, optional
             "zhou" for a hypergraph; for a graph "normalised" unless "unnormalised" is asked for.
