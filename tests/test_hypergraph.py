@@ -271,3 +271,21 @@ print(growth / 1024)
 def test_a_million_by_a_million_with_five_million_incidences_takes_less_than_a_gigabyte():
     run = subprocess.run([sys.executable, "-c", A_MILLION], capture_output=True, text=True, check=True)
     assert float(run.stdout) < 1000  # MiB
+
+
+def test_weights_in_a_series_go_by_hyperedge_name():
+    H = Hypergraph.from_edges({"x": ["a"], "y": ["b"]}, weights=pd.Series({"y": 5.0, "x": 1.0}))
+    assert H.weights.tolist() == [1.0, 5.0]
+    with pytest.raises(ValueError, match=r"`weights` must name hyperedges. Got 'z'"):
+        Hypergraph.from_edges({"x": ["a"]}, weights={"x": 1.0, "z": 2.0})
+
+
+def test_each_attribute_value_is_a_hyperedge_and_a_missing_one_joins_none():
+    table = pd.DataFrame({"legs": [4, 2, 2], "milk": ["yes", "no", None]}, index=["cat", "hen", "emu"])
+    H = Hypergraph.from_attributes(table)
+    assert {edge: H.members(edge) for edge in H.edges} == {
+        ("legs", 2): ["hen", "emu"],
+        ("legs", 4): ["cat"],
+        ("milk", "no"): ["hen"],
+        ("milk", "yes"): ["cat"],
+    }

@@ -65,11 +65,11 @@ def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
     return array
 
 
-def non_negative_array(name: str, values: Any, *, length: int | None = None, of: str = "") -> np.ndarray:
-    """Return ``values`` as a 1-D array of finite numbers >= 0, of the given length."""
+def non_negative_array(name: str, values: Any) -> np.ndarray:
+    """Return ``values`` as a 1-D array of finite numbers >= 0."""
     array = finite_array(name, values, missing="Leave those out or replace them.")
-    if array.ndim != 1 or (length is not None and len(array) != length):
-        raise ValueError(f"`{name}` must be one number for each of the {length} {of}. Got shape {array.shape}.")
+    if array.ndim != 1:
+        raise ValueError(f"`{name}` must be a list of numbers, one for each. Got shape {array.shape}.")
     bad = np.flatnonzero(array < 0)
     if len(bad):
         raise ValueError(

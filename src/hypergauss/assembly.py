@@ -123,11 +123,18 @@ def edge_weights(weights: Iterable[float] | Mapping[Any, float] | None, edges: p
     """Return w(e) for each hyperedge, checked to be positive; 1 if none are given."""
     if weights is None:
         return np.ones(len(edges))
+    if isinstance(weights, pd.Series):
+        weights = weights.to_dict()
     if isinstance(weights, Mapping):
         absent = [edge for edge in edges if edge not in weights]
         if absent:
             raise ValueError(
                 f"`weights` must name every hyperedge. {absent[0]!r}{_checks.others(len(absent) - 1)} has none."
+            )
+        surplus = [name for name in weights if name not in edges]
+        if surplus:
+            raise ValueError(
+                f"`weights` must name hyperedges. Got {surplus[0]!r}{_checks.others(len(surplus) - 1)}, which are none."
             )
         weights = [weights[edge] for edge in edges]
     array = _checks.finite_array("weights", list(weights), missing="Give every hyperedge a weight.")

@@ -39,7 +39,6 @@ class Graph:
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"`adjacency` must be square. Got shape {matrix.shape}.")
         _checks.non_negative_array("adjacency", matrix.data)
-        # nnz of the difference, not its norm: symmetry is exact for weights that were written twice.
         if abs(matrix - matrix.T).sum() > 1e-12 * max(matrix.sum(), 1.0):
             raise ValueError("`adjacency` must be symmetric. Got a matrix that differs from its transpose.")
         self._adjacency = freeze_sparse(matrix)

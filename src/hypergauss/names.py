@@ -38,6 +38,8 @@ def as_list(names: Iterable[Any]) -> list[Any] | np.ndarray | pd.Index:
         return names
     if hasattr(names, "__array__"):
         return as_list(np.asarray(names))
+    if not isinstance(names, Iterable):
+        raise TypeError(f"Names must come in a list or array. Got {names!r}: pass [{names!r}].")
     if isinstance(names, range):
         return pd.RangeIndex(names.start, names.stop, names.step)
     return list(names)
@@ -65,7 +67,7 @@ def unique_index(names: Iterable[Any], *, of: str) -> pd.Index:
     if not index.is_unique:
         repeated = index[index.duplicated()].unique()
         raise ValueError(
-            f"`{of}` must have different names. {repeated[0]!r}{_checks.others(len(repeated) - 1)} "
+            f"`{of}` must have different names. {_plain(repeated[0])!r}{_checks.others(len(repeated) - 1)} "
             f"occur more than once. Rename them, for example by adding a number."
         )
     return index

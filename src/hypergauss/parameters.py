@@ -33,6 +33,7 @@ class Coordinate:
     upper: float
     #: Name and map by which users know it, where that is not the field itself.
     shown_as: tuple[str, Callable[[Any], Any]] | None = None
+    is_positive: bool = True
 
 
 class Slot(NamedTuple):
@@ -57,7 +58,7 @@ def positive(lower: float = 1e-6, upper: float = 1e6) -> Any:
 
 def bounded(lower: float, upper: float) -> Any:
     """Declare a hyperparameter learned as it is within [lower, upper]."""
-    return _declare(Coordinate(_same, _same, lower, upper))
+    return _declare(Coordinate(_same, _same, lower, upper, is_positive=lower >= 0))
 
 
 def reciprocal(name: str, lower: float, upper: float) -> Any:
@@ -88,9 +89,9 @@ def as_array(value: Any) -> Array:
     return jnp.asarray(value, dtype=jnp.float64)
 
 
-def slots(model: eqx.Module) -> list[Slot]:
-    """List the free hyperparameters of a model, those named in a module's ``fixed`` left out."""
-    return list(_walk(model, (), ""))
+def slots(model: eqx.Module, *, free_only: bool = True) -> list[Slot]:
+    """List the hyperparameters of a model, as a rule without those named in a module's ``fixed``."""
+    return list(_walk(model, (), "", free_only))
 
 
 def pack(model: eqx.Module) -> np.ndarray:
@@ -118,25 +119,25 @@ def bounds(model: eqx.Module) -> np.ndarray:
     return np.array(rows).reshape(-1, 2)
 
 
-def values(model: eqx.Module) -> dict[str, float | np.ndarray]:
-    """Return every free hyperparameter by name, in its own units."""
+def values(model: eqx.Module, *, free_only: bool = True) -> dict[str, float | np.ndarray]:
+    """Return hyperparameters by name, in their own units."""
     found = {}
-    for slot in slots(model):
+    for slot in slots(model, free_only=free_only):
         shown = slot.coordinate.shown_as
         value = np.asarray(slot.of(model) if shown is None else shown[1](slot.of(model)))
         found[slot.name] = float(value) if value.ndim == 0 else value
     return found
 
 
-def _walk(node: Any, path: tuple[str | int, ...], prefix: str) -> Iterator[Slot]:
+def _walk(node: Any, path: tuple[str | int, ...], prefix: str, free_only: bool) -> Iterator[Slot]:
     if isinstance(node, tuple):
         # Sums and products label their parts; other tuples are numbered.
         for position, child in enumerate(node):
-            yield from _walk(child, (*path, position), f"{prefix}{position}.")
+            yield from _walk(child, (*path, position), f"{prefix}{position}.", free_only)
         return
     if not isinstance(node, eqx.Module):
         return
-    fixed = getattr(node, "fixed", ())
+    fixed = getattr(node, "fixed", ()) if free_only else ()
     labels = getattr(node, "labels", None)
     for field in fields(node):
         value = getattr(node, field.name)
@@ -147,6 +148,6 @@ def _walk(node: Any, path: tuple[str | int, ...], prefix: str) -> Iterator[Slot]
                 yield Slot(prefix + shown, (*path, field.name), coordinate, jnp.shape(value))
         elif labels is not None and isinstance(value, tuple) and len(value) == len(labels):
             for position, (label, child) in enumerate(zip(labels, value, strict=True)):
-                yield from _walk(child, (*path, field.name, position), f"{prefix}{label}.")
+                yield from _walk(child, (*path, field.name, position), f"{prefix}{label}.", free_only)
         else:
-            yield from _walk(value, (*path, field.name), prefix)
+            yield from _walk(value, (*path, field.name), prefix, free_only)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from hypergauss import Hypergraph, HypergraphGPRegressor, LogNormal, Spectrum
+from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.exceptions import LearningWarning
 from hypergauss.kernels import Linear, Matern
 from tests import oracles
@@ -347,3 +348,39 @@ def test_predicting_an_unknown_vertex_is_told(problem, fitted):
         fitted.predict(["nobody"])
     with pytest.raises(ValueError, match=r"`n` must be at least 1. Got 0"):
         fitted.sample(problem.names, 0)
+
+
+@pytest.mark.parametrize("factor", [1e-12, 1e100])
+def test_the_size_of_the_target_does_not_matter_however_extreme(problem, factor):
+    plain = quick(problem.H).fit(problem.X, problem.y).predict(problem.names)
+    scaled = quick(problem.H).fit(problem.X, factor * problem.y).predict(problem.names)
+    assert np.allclose(scaled / factor, plain, rtol=1e-3)
+
+
+def test_a_distant_target_is_found_without_scaling_it(problem):
+    model = quick(problem.H, scale_target=False).fit(problem.X, problem.y + 1e5)
+    assert np.abs(model.predict(problem.X) - problem.y - 1e5).max() < 5
+
+
+@pytest.mark.parametrize("names", [("covariates",), (0, "0")])
+def test_relations_that_would_be_confused_are_refused(problem, names):
+    with pytest.raises(ValueError, match="different names, and 'covariates' is taken"):
+        quick(dict.fromkeys(names, problem.H)).fit(problem.X, problem.y)
+
+
+def test_a_product_with_covariates_has_one_variance(problem, rng):
+    model = quick(problem.H, covariates=rng.normal(size=(80, 2)), combine="product").fit(problem.X, problem.y)
+    assert "hypergraph.variance" in model.hyperparameters_
+    assert "covariates.variance" not in model.hyperparameters_
+
+
+def test_a_prior_on_what_may_be_negative_is_refused(problem):
+    with pytest.raises(ValueError, match=r"positive hyperparameters. Got 'mean'"):
+        quick(problem.H, priors={"mean": LogNormal(1.0)}).fit(problem.X, problem.y)
+
+
+def test_the_search_counts_the_cost_of_dense_kernels(rng):
+    H = hypergraph_of_sizes(2500, [3] * 40, seed=0)
+    options = {"kernel": None, "combine": "sum", "size_exponent": "auto", "rank": None, "num_sites": 2000}
+    assert Blueprint.of(H, covariates=None, **options).searched == ("hypergraph",)
+    assert Blueprint.of(H, covariates=rng.normal(size=2500), **options).searched == ()

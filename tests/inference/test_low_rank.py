@@ -1,10 +1,18 @@
+import jax
 import numpy as np
 import pytest
 from jax.test_util import check_grads
 
 from hypergauss import Hypergraph, Spectrum
 from hypergauss.inference import Observations, Prior, Sites, condition
-from hypergauss.inference.low_rank import GeneralEvidence, UniformEvidence, capacitance, low_rank_evidence
+from hypergauss.inference.low_rank import (
+    GeneralEvidence,
+    UniformEvidence,
+    capacitance,
+    capacitance_of,
+    low_rank_evidence,
+    positive_capacitance,
+)
 from hypergauss.kernels import Linear, Matern, SquaredExponential
 from tests.hypergraphs import random_hypergraph
 
@@ -82,3 +90,34 @@ def test_without_hyperedges_a_vertex_learns_from_itself_alone(solver):
     assert np.allclose(posterior.mean(np.arange(4))[:, 0], [0.8, 0.8, 0.0, 0.0])
     assert np.allclose(posterior.variance(np.arange(4)), [0.2, 0.2, 1.0, 1.0])
     assert np.isfinite(posterior.log_evidence)
+
+
+def test_a_weight_that_rounding_takes_below_zero_does_no_harm():
+    # A singular value of 1e-9 has eigenvalue 1 in floating point: its weight is zero, or a rounding error either way.
+    kernel = Matern(Spectrum.of(Hypergraph.from_edges([["a", "b"], ["b", "c"], ["c", "d"]])), 2.0, 8.0)
+    G = np.eye(3)
+    wanted = capacitance(G, np.ones((3, 1)), np.array([2.0, 1.0, 0.0]))
+    found = capacitance_of(kernel, G, np.ones((3, 1)), np.array([2.0, 1.0, -1e-18]))
+    assert np.allclose(found, wanted)
+
+
+def test_the_cholesky_route_agrees_with_the_lu_route():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(9, 6))
+    G, B, w = F.T @ F, rng.normal(size=(6, 2)), rng.uniform(0, 3, 6)
+    assert np.allclose(positive_capacitance(G, B, w), capacitance(G, B, w), rtol=1e-12)
+    gradients = [jax.jacobian(f, argnums=(0, 1, 2))(G, B, w) for f in (positive_capacitance, capacitance)]
+    for ours, theirs in zip(*map(jax.tree.leaves, gradients), strict=True):
+        assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+
+def test_huge_weights_and_a_distant_target_do_not_make_up_evidence():
+    # y lies along the feature of largest weight: y'y / d and the quadratic form are 1e14 and all but cancel.
+    rng = np.random.default_rng(0)
+    F, _ = np.linalg.qr(rng.normal(size=(60, 5)))
+    y, d = 600.0 * F[:, :1] + 1e-3 * rng.normal(size=(60, 1)), 1e-7
+    w = np.array([1e7, 1e3, 1.0, 1e-3, 1e-6]) / d
+    _, quadratic = positive_capacitance(F.T @ F, F.T @ y, w)
+    left = ((y**2).sum() - quadratic) / d
+    exact = ((y - F @ (F.T @ y)) ** 2).sum() / d + ((F.T @ y)[:, 0] ** 2 / (d * (1 + w))).sum()
+    assert abs(left - exact) < 1.0

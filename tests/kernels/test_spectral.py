@@ -159,3 +159,8 @@ def test_the_matern_exponent_and_its_slope_are_smooth_through_the_limit(t):
 def test_bad_input_is_named_with_its_rule(hypergraph, make, error, message):
     with pytest.raises(error, match=message):
         make(Spectrum.of(hypergraph))
+
+
+def test_a_kernel_shows_its_hyperparameters():
+    kernel = Matern(Spectrum.of(Hypergraph.from_edges([["a", "b"]])), nu=1.5, lengthscale=5.0, fixed=["nu"])
+    assert repr(kernel) == "Matern(variance=1, nu=1.5, lengthscale=5)"

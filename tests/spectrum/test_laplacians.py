@@ -63,3 +63,10 @@ def test_extreme_size_exponents_stay_finite(size_exponent):
 
 def test_the_dense_laplacian_is_at_hand_on_the_spectrum(hypergraph):
     assert np.allclose(Spectrum.of(hypergraph).laplacian(), oracles.zhou_laplacian(hypergraph), atol=1e-13)
+
+
+@pytest.mark.parametrize("exponent", [-1e4, 1e4])
+def test_no_size_exponent_overflows(exponent):
+    A = normalised_incidence(Hypergraph.from_edges([["a", "b"], ["b", "c", "d"]]), exponent)
+    assert np.isfinite(A.data).all()
+    assert np.linalg.norm(A.toarray(), 2) == pytest.approx(1.0)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from hypergauss import _checks
-from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.domain import COVARIATES, Domain
 from hypergauss.graph import Graph
 from hypergauss.inference.size_exponent import Profile, search, search_cost
 from hypergauss.kernels import (
@@ -58,7 +58,7 @@ class Blueprint(NamedTuple):
         """Check the arguments of an estimator and settle what is to be learned."""
         domain = Domain.of(H)
         _checks.one_of("combine", combine, COMBINATIONS)
-        side = _covariate_kernel(domain, covariates)
+        side = _covariate_kernel(domain, covariates, fixed=("variance",) if combine == "product" else ())
         if isinstance(kernel, Kernel):
             given = kernel if side is None else _combine({"hypergraph": kernel}, side, combine)
             return cls._with_kernel(domain, given, size_exponent, rank)
@@ -72,7 +72,8 @@ class Blueprint(NamedTuple):
         value = 0.0
         if isinstance(size_exponent, str):
             _checks.one_of("size_exponent", size_exponent, ("auto", "learn"))
-            affordable = _search_cost(domain, hypergraphs, rank, num_sites) <= AFFORDABLE
+            dense = side is not None and side.rank is None
+            affordable = _search_cost(domain, hypergraphs, rank, num_sites, dense) <= AFFORDABLE
             searched = hypergraphs if size_exponent == "learn" or affordable else ()
         else:
             value = _checks.real("size_exponent", size_exponent)
@@ -130,13 +131,14 @@ def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> K
     """Add the relations' kernels, and add or multiply the covariates' kernel; shares of variance start equal."""
     terms = dict(kernels)
     if side is not None and combine == "sum":
-        terms["covariates"] = side
-    parts = [term.scaled(1.0 / len(terms)) if len(terms) > 1 else term for term in terms.values()]
-    whole: Kernel = parts[0] if len(parts) == 1 else Sum(parts, list(terms))
-    return Product(whole, side) if side is not None and combine == "product" else whole
+        terms[COVARIATES] = side
+    whole = next(iter(terms.values())) if len(terms) == 1 else Sum.of_equal_shares(terms)
+    if side is not None and combine == "product":
+        return Product(whole, side, labels=("hypergraph", COVARIATES))
+    return whole
 
 
-def _covariate_kernel(domain: Domain, covariates: Any) -> Kernel | None:
+def _covariate_kernel(domain: Domain, covariates: Any, fixed: tuple[str, ...]) -> Kernel | None:
     if covariates is None:
         return None
     if isinstance(covariates, Kernel):
@@ -149,16 +151,12 @@ def _covariate_kernel(domain: Domain, covariates: Any) -> Kernel | None:
     table = domain.table(covariates)
     # Rows of p standardised columns are some sqrt(2 p) apart. One lengthscale for all columns: with one a column, a
     # few hundred observations are fitted too closely (`SquaredExponential(X, lengthscale=[...])` asks for that).
-    return SquaredExponential(table, math.sqrt(table.shape[1]))
+    return SquaredExponential(table, math.sqrt(table.shape[1]), fixed=fixed)
 
 
-def _search_cost(domain: Domain, hypergraphs: tuple[str, ...], rank: int | None, num_sites: int) -> float:
-    costs = [
-        search_cost(
-            domain.relations[name].num_vertices,
-            min(domain.relations[name].num_edges, rank or 10**9),
-            num_sites,
-        )
-        for name in hypergraphs
-    ]
-    return sum(costs) * max(len(costs), 1)
+def _search_cost(domain: Domain, hypergraphs: tuple[str, ...], rank: int | None, num_sites: int, dense: bool) -> float:
+    """Return the operations of searching every hypergraph's exponent; ranks of several relations add up."""
+    sizes = [(domain.relations[name].num_vertices, domain.relations[name].num_edges) for name in hypergraphs]
+    ranks = [min(*size, rank or size[0]) for size in sizes]
+    system = num_sites if dense else min(sum(ranks), num_sites)
+    return sum(search_cost(max(size), own, num_sites, system) for size, own in zip(sizes, ranks, strict=True))

@@ -13,6 +13,9 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels.covariates import check_covariates
 from hypergauss.names import locate, unique_index
 
+#: The name by which covariates stand beside relations.
+COVARIATES = "covariates"
+
 
 class Domain(NamedTuple):
     """The vertices of a model, and each relation on them, aligned to one order."""
@@ -32,6 +35,11 @@ class Domain(NamedTuple):
                     f"`H` must be a Hypergraph, a Graph, or a dict of them. Got {type(relation).__name__} for {name!r}."
                     " Build one with `Hypergraph.from_edges`, `from_incidence` or `from_table`."
                 )
+        names = [str(name) for name in relations]
+        if len(set(names)) < len(names) or COVARIATES in names:
+            raise ValueError(
+                f"Relations must have different names, and {COVARIATES!r} is taken. Got {list(relations)}."
+            )
         vertices = next(iter(relations.values())).vertices
         for relation in relations.values():
             if not relation.vertices.equals(vertices):

@@ -59,7 +59,8 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         Learn hyperparameters by the evidence, or take ``kernel`` and ``noise_variance`` as they are, in the target's
         own units.
     priors : dict of name to LogNormal, optional
-        Priors on hyperparameters, by name.
+        Priors on hyperparameters, by name. Like ``fixed`` variances of a given kernel, they refer to the scaled target:
+        a variance of 1 is that of the target (``scale_target=False`` for its own units).
     scale_target : bool, default True
         Centre the target and, before learning, divide by its standard deviation (one for all outputs, which share the
         kernel); starting variances are shares of its square. Everything reported is in the target's own units.
@@ -85,7 +86,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
     log_marginal_likelihood_ : float
         Log evidence of the targets, in their own units.
     hyperparameters_ : dict
-        All that was learned, by name.
+        All hyperparameters that were free to be learned, by name.
     size_exponent_ : float, dict by relation, or None
         The exponent used (None with a graph or a given kernel).
     size_exponent_profile_ : Profile, dict of them, or None
@@ -191,8 +192,8 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
             learned, exponents, profiles = blueprint.learn(learn_kernel)
         if not learned.converged:
             warnings.warn(
-                f"Learning stopped before it converged ({learned.message}). Raise `max_iterations` above "
-                f"{max_iterations}, or set `priors`.",
+                f"Learning stopped before it converged ({learned.message.strip(' :')}). Raise `max_iterations` above "
+                f"{max_iterations}, or guide the hyperparameters with `priors`.",
                 LearningWarning,
                 stacklevel=2,
             )
@@ -287,13 +288,19 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         return columns[:, 0] if self._flat else columns
 
     def _centre_and_scale(self, measured: Observations) -> tuple[np.ndarray, float]:
-        """Return each output's mean and the common standard deviation, or 0 and 1 where they are not wanted."""
-        if not self.scale_target:
+        """Return each output's mean and the common standard deviation; 0 and 1 where they are not wanted.
+
+        A mean that is to be learned is learned relative to the data's, also without scaling.
+        """
+        if not (self.scale_target or self.learn):
             return np.zeros(measured.mean.shape[1]), 1.0
-        centre = measured.mean.mean(axis=0)
-        spread = float(np.sqrt(((measured.mean - centre) ** 2).mean()))
+        largest = np.abs(measured.mean).max() or 1.0
+        shares = measured.mean / largest  # squares of what is at most one do not overflow
+        centre = shares.mean(axis=0)
+        spread = float(np.sqrt(((shares - centre) ** 2).mean()))
         # Without learning, hyperparameters are taken in the target's own units.
-        return centre, spread if self.learn and spread > 1e-12 * (1 + np.abs(centre).max()) else 1.0
+        scale = spread * float(largest) if self.scale_target and self.learn and spread > 1e-12 else 1.0
+        return centre * largest, scale
 
     def _warn_of_little_to_learn_from(self, blueprint: Blueprint, measured: Observations) -> None:
         reasons = []

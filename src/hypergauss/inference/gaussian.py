@@ -24,6 +24,7 @@ class GaussianModel(eqx.Module):
 
     kernel: Kernel
     noise_variance: Array = parameters.positive(1e-6, 1e4)
+    # A bound, since a nearly constant eigenvector of large variance can offset any mean.
     mean: Array = parameters.bounded(-1e3, 1e3)
     fixed: tuple[str, ...] = eqx.field(static=True, default=())
 

@@ -144,12 +144,22 @@ def _ascend(
         if report is not None:
             report(f"log evidence {trace[-1]:,.2f} after {len(trace) - 1} iterations")
 
+    lowest = [(trace[0] * -scale, start)]
+
+    def watched(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = loss(theta)
+        if value < lowest[0][0]:
+            lowest[0] = (value, theta.copy())
+        return value, gradient
+
     options = {"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-6}
-    result = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
+    result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
     # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
     stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
     converged = bool(result.success) or (stalled and result.nit < max_iterations)
-    return _Ascent(result.x, float(result.fun), np.array(trace), converged, str(result.message))
+    # The search may end on a point that could not be evaluated, where the gradient is zero; the lowest seen counts.
+    value, theta = lowest[0]
+    return _Ascent(theta, value, np.array(trace), converged and result.fun < _FAILED, str(result.message))
 
 
 def _random_starts(

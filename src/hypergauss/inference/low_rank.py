@@ -70,7 +70,7 @@ capacitance.defvjp(_capacitance_forward, _capacitance_backward)
 def positive_capacitance(G: Float[Array, "r r"], B: Float[Array, "r L"], w: Float[Array, " r"]) -> tuple[Array, Array]:
     """Return what `capacitance` does, for w >= 0, at half the cost: by the Cholesky factor of M = I + R G R, R = W^1/2.
 
-    P = I - G R M^-1 R, so with M = L L' and T = L^-1 R G, u = b - G R M^-1 R b and (P G)_ii = G_ii - sum of T_ki^2.
+    C = R M^-1 R and P = I - G C, so with M = L L' and T = L^-1 R G, (P G)_ii = G_ii - sum of T_ki^2.
     """
     value, _ = _positive_forward(G, B, w)
     return value
@@ -78,18 +78,23 @@ def positive_capacitance(G: Float[Array, "r r"], B: Float[Array, "r L"], w: Floa
 
 def _positive_forward(G: Array, B: Array, w: Array) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
     root = jnp.sqrt(w)[:, None]
-    factor = jnp.linalg.cholesky(jnp.eye(G.shape[0]) + root * G * root.T)
-    u = B - G @ (root * cho_solve((factor, True), root * B))
+    M = root * G * root.T
+    # As much as rounding may have taken off M's least eigenvalue, so that huge weights do not end the factorisation.
+    slack = 2 * jnp.finfo(M.dtype).eps * jnp.trace(M)
+    factor = jnp.linalg.cholesky((1 + slack) * jnp.eye(G.shape[0]) + M)
+    # x = C b first: b - G x loses every digit where weights are large, and x / w does where they are small.
+    x = root * cho_solve((factor, True), root * B)
+    large = (w > 1.0)[:, None]
+    u = jnp.where(large, x / jnp.where(large, w[:, None], 1.0), B - G @ x)
     log_det = 2 * jnp.log(jnp.diagonal(factor)).sum()
-    return (log_det, (B * (w[:, None] * u)).sum()), (factor, G, u, w)
+    return (log_det, (B * x).sum()), (factor, G, u, x, w)
 
 
 def _positive_backward(saved: tuple[Array, ...], gradient: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    factor, G, u, w = saved
+    factor, G, u, x, w = saved
     d_log_det, d_quadratic = gradient
     root = jnp.sqrt(w)[:, None]
     T = solve_triangular(factor, root * G, lower=True)
-    x = w[:, None] * u
     # C, in full, is needed only where G itself depends on the hyperparameters; otherwise this is never computed.
     C = root * cho_solve((factor, True), jnp.diag(root[:, 0]))
     d_w = d_log_det * (jnp.diagonal(G) - (T**2).sum(axis=0)) + d_quadratic * (u**2).sum(axis=1)
@@ -101,7 +106,9 @@ positive_capacitance.defvjp(_positive_forward, _positive_backward)
 
 def capacitance_of(kernel: Kernel, G: Any, B: Array, w: Array) -> tuple[Array, Array]:
     """Return log det(I + G W) and the quadratic form by the cheaper factorisation that the kernel's weights allow."""
-    return (positive_capacitance if kernel.has_positive_weights else capacitance)(G, B, w)
+    if not kernel.has_positive_weights:
+        return capacitance(G, B, w)
+    return positive_capacitance(G, B, jnp.maximum(w, 0.0))  # rounding can take a weight that is zero below it
 
 
 class UniformEvidence(eqx.Module):

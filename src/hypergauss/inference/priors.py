@@ -50,6 +50,9 @@ def match_priors(model: eqx.Module, priors: Mapping[str, LogNormal]) -> Matched:
             raise TypeError(f"`priors[{name!r}]` must be a LogNormal. Got {type(prior).__name__}.")
         _checks.positive(f"priors[{name!r}].median", prior.median)
         _checks.positive(f"priors[{name!r}].spread", prior.spread)
+        signed = [free[i].name for i in found if not free[i].coordinate.is_positive]
+        if signed:
+            raise ValueError(f"`priors` must be on positive hyperparameters. Got {signed[0]!r}, which may be negative.")
         for i in found:
             inverted = free[i].coordinate.shown_as is not None
             matched.append((i, LogNormal(1.0 / prior.median if inverted else prior.median, prior.spread)))

@@ -62,16 +62,29 @@ def search(learn_at: Callable[[float, Any], Any], *, needed: float = NEEDED_GAIN
             step /= 2
     visit(best - step)
     visit(best + step)
+    # Another top of the other hyperparameters, found on the way, must not count as a gain of the exponent's.
+    again = learn_at(0.0, tried[best])
+    if again.objective > tried[0.0].objective:
+        tried[0.0] = again
     if tried[best].objective - tried[0.0].objective <= needed:
         best = 0.0
     order = sorted(tried)
     return Profile(best, tried[best], np.array(order), np.array([tried[a].objective for a in order]))
 
 
-def search_cost(num_vertices: int, num_edges: int, num_sites: int) -> float:
-    """Return a rough number of floating-point operations of the whole search."""
-    rank = min(num_vertices, num_edges)
-    decomposition = 10.0 * rank**2 * max(num_vertices, num_edges)
+def search_cost(longer_side: int, rank: int, num_sites: int, system: int) -> float:
+    """Return a rough number of floating-point operations of one search.
+
+    Parameters
+    ----------
+    longer_side, rank : int
+        Of the incidence matrix.
+    num_sites : int
+        Observed vertices.
+    system : int
+        Rows of the matrix that an evaluation of the evidence factorises.
+    """
+    decomposition = 10.0 * rank**2 * longer_side
     features = 2.0 * num_sites * rank**2
-    one_evaluation = 3.0 * min(rank, num_sites) ** 3
+    one_evaluation = 3.0 * system**3
     return NUM_TRIALS * (decomposition + features + 40 * one_evaluation)

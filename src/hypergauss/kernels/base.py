@@ -11,7 +11,7 @@ with features F (n x r) that no hyperparameter touches. Then ``rank`` is r, and 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from hypergauss import _checks
+from hypergauss import _checks, parameters
 
 #: Added to a covariance, relative to its largest variance, before a prior draw's Cholesky factorisation.
 _JITTER = 1e-10
@@ -129,11 +129,15 @@ class Kernel(eqx.Module):
 
     def __mul__(self, other: Kernel | float) -> Product | Self:
         if isinstance(other, Kernel):
-            return Product.of(self, other)
+            return Product(self, other)
         return self.scaled(_checks.positive("factor", other))
 
     def __rmul__(self, other: float) -> Self:
         return self.scaled(_checks.positive("factor", other))
+
+    def __repr__(self) -> str:
+        found = parameters.values(self, free_only=False)
+        return f"{type(self).__name__}({', '.join(f'{name}={_brief(value)}' for name, value in found.items())})"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # immutable: cloning an estimator must not copy eigenvectors
@@ -172,6 +176,11 @@ class Sum(Kernel):
             terms += kernel.terms if isinstance(kernel, Sum) else (kernel,)
             labels += kernel.labels if isinstance(kernel, Sum) else (type(kernel).__name__.lower(),)
         return cls(terms, labels)
+
+    @classmethod
+    def of_equal_shares(cls, terms: Mapping[str, Kernel]) -> Sum:
+        """Add named kernels, each scaled so that together they have the variance that one had."""
+        return cls([term.scaled(1.0 / len(terms)) for term in terms.values()], list(terms))
 
     def shares(self) -> dict[str, float]:
         """Return each term's share of the mean prior variance: how much of the whole it explains a priori."""
@@ -255,15 +264,10 @@ class Product(Kernel):
     factors: tuple[Kernel, Kernel]
     labels: tuple[str, ...] = eqx.field(static=True)
 
-    def __init__(self, first: Kernel, second: Kernel) -> None:
+    def __init__(self, first: Kernel, second: Kernel, labels: Sequence[str] | None = None) -> None:
         self.factors = (first, second)
         _check_same_vertices(self.factors)
-        self.labels = _distinct([type(factor).__name__.lower() for factor in self.factors])
-
-    @classmethod
-    def of(cls, first: Kernel, second: Kernel) -> Product:
-        """Multiply two kernels."""
-        return cls(first, second)
+        self.labels = _distinct([type(k).__name__.lower() for k in self.factors] if labels is None else labels)
 
     @property
     def num_vertices(self) -> int:  # noqa: D102
@@ -345,6 +349,11 @@ def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
         free = label if list(labels).count(label) == 1 else next(n for n in numbered if n not in {*result, *labels})
         result.append(free)
     return tuple(result)
+
+
+def _brief(value: float | np.ndarray) -> str:
+    """Show a number, or a few of them, to four digits."""
+    return f"{value:.4g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=4, threshold=6)
 
 
 def _check_same_vertices(kernels: Sequence[Kernel]) -> None:

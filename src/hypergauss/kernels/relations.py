@@ -24,5 +24,4 @@ def relations(spectra: Mapping[str, Spectrum], kernel: type[SpectralKernel] = Ma
     """
     if not spectra:
         raise ValueError("`spectra` must hold at least one relation. Got none.")
-    terms = [kernel(spectrum, **parameters).scaled(1.0 / len(spectra)) for spectrum in spectra.values()]
-    return Sum(terms, [str(name) for name in spectra])
+    return Sum.of_equal_shares({str(name): kernel(spectrum, **parameters) for name, spectrum in spectra.items()})

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
+import jax
+
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.spectrum.spectrum import Spectrum
 
 #: Spectra kept for one hypergraph, and the largest that is kept at all, in bytes.
-_MOST_KEPT, _LARGEST_KEPT = 32, 16 * 2**20
+_MOST_KEPT, _LARGEST_KEPT = 16, 8 * 2**20
 
 _kept: WeakKeyDictionary[Hypergraph | Graph, OrderedDict[tuple[int | None, float | None], Spectrum]] = (
     WeakKeyDictionary()
@@ -29,7 +31,7 @@ def cached_spectrum(H: Hypergraph | Graph, rank: int | None, size_exponent: floa
         own.move_to_end(key)
         return own[key]
     spectrum = Spectrum.of(H, rank, size_exponent)
-    if spectrum.vertex_vectors.nbytes <= _LARGEST_KEPT:
+    if sum(leaf.nbytes for leaf in jax.tree.leaves(spectrum)) <= _LARGEST_KEPT:
         own[key] = spectrum
         if len(own) > _MOST_KEPT:
             own.popitem(last=False)

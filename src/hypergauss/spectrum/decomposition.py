@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from hypergauss.exceptions import NumericalError
 
@@ -72,7 +72,7 @@ def exact_by_gram(A: sp.csr_array) -> Factors:
 
 
 def truncated(A: sp.csr_array, rank: int) -> Factors:
-    """Return the leading ``rank`` triplets, and a certified bound on the rest, from the smaller of A'A and AA'."""
+    """Return the leading ``rank`` triplets, and the largest singular value left, by the smaller of A'A and AA'."""
     if A.shape[0] < A.shape[1]:
         left, s, right, rest = truncated(sp.csr_array(A.T), rank)
         return Factors(right, s, left, rest)
@@ -154,6 +154,12 @@ def _outside(
     if operator.shape[0] <= _SMALL_PROBLEM or rank >= operator.shape[0] // 2 or not (deflated @ start).any():
         values, vectors = scipy.linalg.eigh(deflated @ np.eye(operator.shape[0]))
         return values[::-1][:rank], vectors[:, ::-1][:, :rank]
-    values, vectors = eigsh(deflated, k=rank, which="LA", v0=start)
+    try:
+        values, vectors = eigsh(deflated, k=rank, which="LA", v0=start)
+    except ArpackNoConvergence as error:
+        raise NumericalError(
+            f"Lanczos did not find {rank} leading eigenvectors of {operator.shape[0]}. Likely cause: eigenvalues too "
+            "close to tell apart; ask for another `rank`, or leave it out for the exact decomposition."
+        ) from error
     order = np.argsort(values)[::-1]
     return values[order], vectors[:, order]

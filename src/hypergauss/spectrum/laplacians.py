@@ -140,9 +140,11 @@ def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> 
         Its singular values lie in [0, 1].
     """
     edge_degrees = hypergraph.edge_degrees
-    # Sizes relative to their geometric mean: a common factor of all weights cancels in A, and |e|^a stays in range.
-    log_sizes = np.log(edge_degrees, out=np.zeros_like(edge_degrees), where=edge_degrees > 0)
-    weights = hypergraph.weights * np.exp(size_exponent * (log_sizes - (log_sizes.mean() if len(log_sizes) else 0.0)))
+    # Relative to the largest: a common factor of all weights cancels in A, and |e|^a cannot overflow.
+    log_factors = size_exponent * np.log(edge_degrees, out=np.zeros_like(edge_degrees), where=edge_degrees > 0)
+    weights = hypergraph.weights * np.exp(
+        log_factors - log_factors.max(initial=0.0 if not len(log_factors) else -np.inf)
+    )
     vertex_degrees = hypergraph.incidence @ weights
     left = sp.diags_array(_inverse_root(vertex_degrees))
     right = sp.diags_array(np.sqrt(weights) * _inverse_root(edge_degrees))

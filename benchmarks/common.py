@@ -1,0 +1,104 @@
+"""What the benchmarks share: fresh processes, alternation, and results as a table on screen and a text file."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+RESULTS = Path(__file__).parent / "results"
+_ROOT = Path(__file__).parents[1]
+_LIBRARIES = ("hypergauss", "jax", "numpy", "scipy")
+
+
+def is_quick(description: str | None) -> bool:
+    """Read the command line of a benchmark: --quick for a smoke run at small sizes that writes no results."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes, one repeat, nothing written")
+    return parser.parse_args().quick
+
+
+def timed(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
+    """Return the seconds that a call took, and its result.
+
+    On one thread they are seconds of processor time: those of the clock on an idle machine, and blind to other work on
+    a busy one. With more threads they are seconds of the clock.
+    """
+    clock = time.process_time if os.environ["OPENBLAS_NUM_THREADS"] == "1" else time.perf_counter
+    start = clock()
+    result = function(*arguments)
+    return clock() - start, result
+
+
+def fresh(module: str, *arguments: object, python: str = sys.executable) -> Any:
+    """Run ``python -m benchmarks.module arguments`` in a fresh process and return the JSON on its last line, if any."""
+    command = [python, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    done = subprocess.run(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    lines = done.stdout.splitlines()
+    return json.loads(lines[-1]) if lines else None
+
+
+def alternate(tasks: Mapping[Any, Callable[[], dict[str, Any]]], repeats: int) -> dict[Any, list[dict[str, Any]]]:
+    """Run all tasks in turn, again and again, every other round backwards, so that all meet the same machine."""
+    outcomes: dict[Any, list[dict[str, Any]]] = {name: [] for name in tasks}
+    for turn in range(repeats):
+        for name in list(tasks)[:: -1 if turn % 2 else 1]:
+            outcomes[name].append(tasks[name]())
+    return outcomes
+
+
+def median(outcomes: Iterable[Mapping[str, Any]], key: str) -> float:
+    """Return the median of one entry."""
+    return statistics.median(outcome[key] for outcome in outcomes)
+
+
+def verdict(value: float, *, at_most: float) -> str:
+    """Say whether a figure meets its target."""
+    return f"at most {at_most:g}: {'met' if value <= at_most else 'MISSED'}"
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    """Return a table whose first column is text and whose others are figures."""
+    result = Table(title=title, title_justify="left", title_style="bold")
+    for position, column in enumerate(columns):
+        result.add_column(column, justify="right" if position else "left")
+    for row in rows:
+        result.add_row(*row)
+    return result
+
+
+def publish(name: str, tables: Iterable[Table], notes: Iterable[str], *, quick: bool) -> None:
+    """Print tables and notes, and write them, unless the run was a quick one, to results/NAME.txt."""
+    screen = Console(record=True, width=110, highlight=False)
+    screen.print(f"python -m benchmarks.{name}{' --quick' if quick else ''}")
+    screen.print(_setting())
+    if quick:
+        screen.print("A smoke run: at these sizes the targets say nothing.")
+    for part in (*tables, *notes):
+        screen.print()
+        screen.print(part)
+    if not quick:
+        RESULTS.mkdir(exist_ok=True)
+        text = "\n".join(line.rstrip() for line in screen.export_text().splitlines())
+        (RESULTS / f"{name}.txt").write_text(text + "\n")
+
+
+def _setting() -> str:
+    libraries = ", ".join(f"{library} {version(library)}" for library in _LIBRARIES)
+    return (
+        f"{datetime.date.today()}; {os.cpu_count()} cores, {os.environ['OPENBLAS_NUM_THREADS']} thread(s) for all; "
+        f"Python {platform.python_version()}, {libraries}"
+    )
