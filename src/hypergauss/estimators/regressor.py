@@ -21,6 +21,7 @@ from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference import GaussianModel, LogNormal, condition, learn
 from hypergauss.inference.conditioning import SOLVERS
+from hypergauss.inference.priors import check_priors
 from hypergauss.inference.sites import Observations, check_observations
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.names import as_list
@@ -158,6 +159,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         n_starts = _checks.count("n_starts", self.n_starts)
         max_iterations = _checks.count("max_iterations", self.max_iterations)
         start_noise = _checks.positive("noise_variance", self.noise_variance)
+        priors = check_priors(self.priors)
         names = as_list(X)
         blueprint = Blueprint.of(
             self.H,
@@ -182,7 +184,7 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
                     model if previous is None else parameters.unpack(model, parameters.pack(previous.model)),
                     scaled,
                     solver=self.solver,
-                    priors=self.priors,
+                    priors=priors,
                     n_starts=n_starts if previous is None else 1,
                     max_iterations=max_iterations if self.learn and measured.num_measurements > 1 else 0,
                     seed=seed,

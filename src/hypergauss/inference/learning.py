@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
-from hypergauss.inference.priors import LogNormal, Matched, match_priors
+from hypergauss.inference.priors import LogNormal, Matched, check_priors, match_priors
 
 #: How many points are looked at for each start that is followed.
 _CANDIDATES_PER_START = 4
@@ -80,7 +80,7 @@ def maximise(
     report : callable, optional
         Called with a line of text after each iteration.
     """
-    chosen = match_priors(model, priors or {})
+    chosen = match_priors(model, check_priors(priors))
     scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
     evaluations = 0
 

@@ -37,6 +37,17 @@ def log_prior(model: eqx.Module, priors: Matched) -> Float[Array, ""]:
     return sum((prior.log_density(free[slot].of(model)) for slot, prior in priors), jnp.zeros(()))
 
 
+def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]:
+    """Return priors by name, checked as far as they can be before there is a model."""
+    checked = dict(priors or {})
+    for name, prior in checked.items():
+        if not isinstance(prior, LogNormal):
+            raise TypeError(f"`priors[{name!r}]` must be a LogNormal. Got {type(prior).__name__}.")
+        _checks.positive(f"priors[{name!r}].median", prior.median)
+        _checks.positive(f"priors[{name!r}].spread", prior.spread)
+    return checked
+
+
 def match_priors(model: eqx.Module, priors: Mapping[str, LogNormal]) -> Matched:
     """Return (number of the slot, prior on what the slot holds) for each free hyperparameter with a prior."""
     free = parameters.slots(model)
@@ -46,10 +57,6 @@ def match_priors(model: eqx.Module, priors: Mapping[str, LogNormal]) -> Matched:
         if not found:
             known = ", ".join(slot.name for slot in free)
             raise ValueError(f"`priors` must name hyperparameters to be learned ({known}). Got {name!r}.")
-        if not isinstance(prior, LogNormal):
-            raise TypeError(f"`priors[{name!r}]` must be a LogNormal. Got {type(prior).__name__}.")
-        _checks.positive(f"priors[{name!r}].median", prior.median)
-        _checks.positive(f"priors[{name!r}].spread", prior.spread)
         signed = [free[i].name for i in found if not free[i].coordinate.is_positive]
         if signed:
             raise ValueError(f"`priors` must be on positive hyperparameters. Got {signed[0]!r}, which may be negative.")

@@ -17,7 +17,19 @@ from hypergauss.likelihoods.quadrature import NUM_NODES, gaussian_nodes, hermite
 _STEP, _REACH = 0.25, 18.0
 
 
-class Softmax(Classification):
+class LatentForEachClass(Classification):
+    """Classes that compete: only differences between their latents matter."""
+
+    @property
+    def num_latents(self) -> int:  # noqa: D102
+        return self.num_classes
+
+    @property
+    def is_shift_invariant(self) -> bool:  # noqa: D102
+        return True
+
+
+class Softmax(LatentForEachClass):
     r"""p(y = c | f) = exp(f_c) / sum over j of exp(f_j).
 
     Expectations under independent Gaussians are reduced to one dimension. For positive S,
@@ -32,14 +44,6 @@ class Softmax(Classification):
     """
 
     num_classes: int = eqx.field(static=True)
-
-    @property
-    def num_latents(self) -> int:  # noqa: D102
-        return self.num_classes
-
-    @property
-    def is_shift_invariant(self) -> bool:  # noqa: D102
-        return True
 
     def log_density(self, latents: Float[Array, "n L"], y: Float[Array, " n"]) -> Float[Array, " n"]:  # noqa: D102
         return _pick(jax.nn.log_softmax(latents, axis=1), y)
@@ -67,7 +71,7 @@ class Softmax(Classification):
         return raw / raw.sum(axis=1, keepdims=True)
 
 
-class RobustMax(Classification):
+class RobustMax(LatentForEachClass):
     r"""p(y = c | f) = 1 - epsilon if f_c is the largest, epsilon / (C - 1) otherwise (Hernandez-Lobato et al., 2011).
 
     The paper's likelihood. Under independent Gaussians, the probability that f_c is the largest is
@@ -76,14 +80,6 @@ class RobustMax(Classification):
 
     num_classes: int = eqx.field(static=True)
     epsilon: float = eqx.field(static=True, default=1e-3)
-
-    @property
-    def num_latents(self) -> int:  # noqa: D102
-        return self.num_classes
-
-    @property
-    def is_shift_invariant(self) -> bool:  # noqa: D102
-        return True
 
     def log_density(self, latents: Float[Array, "n L"], y: Float[Array, " n"]) -> Float[Array, " n"]:  # noqa: D102
         hit, miss = self._logs()
