@@ -12,9 +12,9 @@ from jaxtyping import Array, Float
 from hypergauss.likelihoods.base import Classification
 from hypergauss.likelihoods.quadrature import NUM_NODES, gaussian_nodes, hermite
 
-#: Step and reach of the trapezoidal rule in u; its integrands are analytic and fall off doubly exponentially to the
-#: right and exponentially to the left, so that the rule converges geometrically in 1/step.
-_STEP, _REACH = 0.25, 18.0
+#: Points of the trapezoidal rule in u. Its integrands are analytic and fall off exponentially to the left and doubly
+#: exponentially to the right, so that the rule converges geometrically.
+_NUM_POINTS = 48
 
 
 class LatentForEachClass(Classification):
@@ -51,23 +51,21 @@ class Softmax(LatentForEachClass):
     def expected_log_density(  # noqa: D102
         self, mean: Float[Array, "n L"], variance: Float[Array, "n L"], y: Float[Array, " n"]
     ) -> Float[Array, " n"]:
-        shift = jnp.max(mean, axis=1, keepdims=True)  # centres the integral over u
-        u, log_transform = _log_laplace(mean - shift, variance)
+        u, step, shift = _grid(mean, variance)
+        f = gaussian_nodes(mean - shift, variance)  # (n, C, q)
+        log_transform = _safe_log(_expect(jnp.exp(-jnp.exp(u[:, None, :, None] + f[:, :, None, :]))))
         inner = jnp.exp(-jnp.exp(u)) - jnp.exp(log_transform.sum(axis=1))
-        return _pick(mean, y) - shift[:, 0] - _STEP * inner.sum(axis=1)
+        return _pick(mean, y) - shift[:, 0] - step * inner.sum(axis=1)
 
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:  # noqa: D102
-        shift = jnp.max(mean, axis=1, keepdims=True)
-        u = _grid()
-        f = gaussian_nodes(mean - shift, variance)  # (n, C, q)
-        argument = jnp.exp(u[:, None] + f[:, :, None, :])  # (n, C, U, q)
-        _, weights = hermite()
-        transform = jnp.exp(-argument) @ weights
-        slope = (argument * jnp.exp(-argument)) @ weights
+        u, step, shift = _grid(mean, variance)
+        f = gaussian_nodes(mean - shift, variance)
+        argument = jnp.exp(u[:, None, :, None] + f[:, :, None, :])  # (n, C, u, q)
+        logs = _safe_log(_expect(jnp.exp(-argument)))
+        slope = _expect(argument * jnp.exp(-argument))
         # The product over the other classes, without dividing by a transform that may underflow.
-        logs = jnp.log(jnp.maximum(transform, 1e-300))
         others = jnp.exp(logs.sum(axis=1, keepdims=True) - logs)
-        raw = _STEP * (slope * others).sum(axis=2)
+        raw = step[:, None] * (slope * others).sum(axis=2)
         return raw / raw.sum(axis=1, keepdims=True)
 
 
@@ -101,17 +99,24 @@ class RobustMax(LatentForEachClass):
         return float(np.log1p(-self.epsilon)), float(np.log(self.epsilon / (self.num_classes - 1)))
 
 
-def _grid() -> np.ndarray:
-    return np.arange(-_REACH, _REACH / 2 + _STEP, _STEP)
+def _grid(mean: Float[Array, "n C"], variance: Float[Array, "n C"]) -> tuple[Array, Array, Array]:
+    """Return points u for each vertex, their distance, and the shift of the latents that centres the integral.
+
+    The wider the Gaussians, the farther the integrand reaches and the smoother it is. The points carry no gradient:
+    the integral does not depend on them.
+    """
+    mean, std = jax.lax.stop_gradient((mean, jnp.sqrt(variance.max(axis=1))))
+    low, high = -(16 + 3 * std), 3.5 + 4 * std
+    u = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _NUM_POINTS)
+    return u, (high - low) / (_NUM_POINTS - 1), mean.max(axis=1, keepdims=True)
 
 
-def _log_laplace(mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> tuple[np.ndarray, Float[Array, "n L u"]]:
-    """Return the grid u and log E exp(-exp(u + f)) for each Gaussian."""
-    u = _grid()
-    f = gaussian_nodes(mean, variance)
-    _, weights = hermite()
-    transform = jnp.exp(-jnp.exp(u[:, None] + f[:, :, None, :])) @ weights
-    return u, jnp.log(jnp.maximum(transform, 1e-300))
+def _expect(values: Float[Array, "... q"]) -> Array:
+    return values @ hermite()[1]
+
+
+def _safe_log(values: Array) -> Array:
+    return jnp.log(jnp.maximum(values, 1e-300))
 
 
 def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n L"]:
