@@ -12,7 +12,7 @@ from hypergauss._version import __version__
 
 if TYPE_CHECKING:
     from hypergauss import datasets, inference, kernels, metrics, plotting, spectrum
-    from hypergauss.estimators import HypergraphGPRegressor
+    from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
     from hypergauss.inference import LogNormal
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Graph",
     "Hypergraph",
+    "HypergraphGPClassifier",
     "HypergraphGPRegressor",
     "LogNormal",
     "Spectrum",
@@ -36,6 +37,7 @@ __all__ = [
 _HOMES = {
     "Graph": "graph",
     "Hypergraph": "hypergraph",
+    "HypergraphGPClassifier": "estimators",
     "HypergraphGPRegressor": "estimators",
     "LogNormal": "inference",
     "Spectrum": "spectrum",

@@ -1,5 +1,6 @@
 """The scikit-learn face of the library: names in, names out, no mathematics."""
 
+from hypergauss.estimators.classifier import HypergraphGPClassifier
 from hypergauss.estimators.regressor import HypergraphGPRegressor
 
-__all__ = ["HypergraphGPRegressor"]
+__all__ = ["HypergraphGPClassifier", "HypergraphGPRegressor"]

@@ -8,14 +8,14 @@ from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
 from hypergauss.estimators.blueprint import Blueprint
-from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.vertices import VertexEstimator, one_or_all
 from hypergauss.exceptions import LearningWarning
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
@@ -35,7 +35,7 @@ class Predictions(NamedTuple):
     std: np.ndarray
 
 
-class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
+class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     r"""Exact Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel).
 
     Parameters
@@ -208,8 +208,8 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         self.mean_ = float(model.mean[0]) if self._flat else np.asarray(model.mean)
         self.log_marginal_likelihood_ = self._posterior.log_evidence
         self.hyperparameters_ = parameters.values(model)
-        self.size_exponent_ = _one_or_all(exponents)
-        self.size_exponent_profile_ = _one_or_all(profiles)
+        self.size_exponent_ = one_or_all(exponents)
+        self.size_exponent_profile_ = one_or_all(profiles)
         self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
         self.solver_ = self._posterior.solver
         self.n_iter_ = len(learned.trace) - 1
@@ -277,15 +277,6 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
         table = pd.DataFrame(left_out.mean, index=names, columns=columns)
         return table.assign(std=np.sqrt(left_out.variance))
 
-    def _size_exponent_to_use(self) -> float | str:
-        """Return "auto" as 0 where nothing is to be learned; a given kernel keeps its own."""
-        keep = self.learn or isinstance(self.kernel, Kernel) or self.size_exponent != "auto"
-        return self.size_exponent if keep else 0.0
-
-    def _rows(self, X: Iterable[Any]) -> np.ndarray:
-        check_is_fitted(self)
-        return Domain(self._vertices, {}).rows(X)
-
     def _shaped(self, columns: np.ndarray) -> np.ndarray:
         return columns[:, 0] if self._flat else columns
 
@@ -322,16 +313,5 @@ class HypergraphGPRegressor(RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.one_d_array = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def _one_or_all(by_relation: dict[str, Any]) -> Any:
-    """Return the only entry, all of several, or None of none."""
-    if len(by_relation) == 1:
-        return next(iter(by_relation.values()))
-    return by_relation or None

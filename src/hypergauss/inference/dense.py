@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import equinox as eqx
@@ -69,7 +71,7 @@ class DenseEvidence(eqx.Module):
 
 
 class DensePosterior(Posterior):
-    """Conditioning by the Cholesky factor of K_tt + Sigma."""
+    """Conditioning by a factor of K_tt + Sigma: Cholesky, or LU where a likelihood's sites have negative variances."""
 
     solver: ClassVar[str] = "dense"
 
@@ -77,43 +79,53 @@ class DensePosterior(Posterior):
         super().__init__(prior, sites)
         covariance = np.array(prior.kernel.gram(sites.rows, sites.rows))
         covariance[np.diag_indices_from(covariance)] += np.asarray(sites.variance)
-        try:
-            self._factor = scipy.linalg.cho_factor(covariance, lower=True, overwrite_a=True)
-        except np.linalg.LinAlgError as error:
-            raise NumericalError(
-                f"The covariance of the {len(sites.rows)} observations is not positive definite. Likely causes: a "
-                "noise variance too small for the kernel's variance, or a product of kernels that is nearly singular."
-            ) from error
+        self._solve, log_det = _factorise(covariance, definite=bool((np.asarray(sites.variance) > 0).all()))
         targets = np.asarray(sites.mean) - prior.mean
         n, outputs = targets.shape
-        self._alpha = scipy.linalg.cho_solve(self._factor, targets)
-        log_det = 2 * np.log(np.diagonal(self._factor[0])).sum()
+        self._alpha = self._solve(targets)
         self.log_evidence = float(
             -0.5 * ((targets * self._alpha).sum() + outputs * (log_det + n * np.log(2 * np.pi))) + sites.log_offset
         )
 
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
-        solved = scipy.linalg.cho_solve(self._factor, residual)
+        solved = self._solve(residual)
         parts = [self._cross(chunk) @ solved for chunk in _chunks(rows)]
         return np.concatenate(parts) if parts else np.zeros((0, residual.shape[1]))
 
     def variance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         parts = []
         for chunk in _chunks(rows):
-            half = scipy.linalg.solve_triangular(self._factor[0], self._cross(chunk).T, lower=True)
-            parts.append(np.asarray(self.prior.kernel.diagonal(chunk)) - (half**2).sum(axis=0))
+            cross = self._cross(chunk)
+            explained = (cross * self._solve(cross.T).T).sum(axis=1)
+            parts.append(np.asarray(self.prior.kernel.diagonal(chunk)) - explained)
         return np.maximum(np.concatenate(parts), 0.0) if parts else np.zeros(0)
 
     def covariance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
-        half = scipy.linalg.solve_triangular(self._factor[0], self._cross(rows).T, lower=True)
-        return np.asarray(self.prior.kernel.gram(rows, rows)) - half.T @ half
+        cross = self._cross(rows)
+        covariance = np.asarray(self.prior.kernel.gram(rows, rows)) - cross @ self._solve(cross.T)
+        return (covariance + covariance.T) / 2
 
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
-        inverse = scipy.linalg.cho_solve(self._factor, np.eye(len(self.sites.rows)))
+        inverse = self._solve(np.eye(len(self.sites.rows)))
         return leave_one_out(self.sites, self.prior, self._alpha, np.diagonal(inverse))
 
     def _cross(self, rows: np.ndarray) -> np.ndarray:
         return np.asarray(self.prior.kernel.gram(rows, self.sites.rows))
+
+
+def _factorise(covariance: np.ndarray, *, definite: bool) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
+    """Return a function that solves with a symmetric matrix, and the log of its absolute determinant."""
+    if not definite:
+        factor = scipy.linalg.lu_factor(covariance, overwrite_a=True)
+        return partial(scipy.linalg.lu_solve, factor), float(np.log(np.abs(np.diagonal(factor[0]))).sum())
+    try:
+        factor = scipy.linalg.cho_factor(covariance, lower=True, overwrite_a=True)
+    except np.linalg.LinAlgError as error:
+        raise NumericalError(
+            f"The covariance of the {len(covariance)} observations is not positive definite. Likely causes: a "
+            "noise variance too small for the kernel's variance, or a product of kernels that is nearly singular."
+        ) from error
+    return partial(scipy.linalg.cho_solve, factor), float(2 * np.log(np.diagonal(factor[0])).sum())
 
 
 def _chunks(rows: np.ndarray) -> list[np.ndarray]:

@@ -73,11 +73,22 @@ class Posterior(ABC):
         """
         targets = np.asarray(self.sites.mean) - self.prior.mean
         n, outputs = targets.shape
+        if (np.asarray(self.sites.variance) < 0).any():
+            return self._sample_by_covariance(rows, size, rng)
         draws = self.prior.kernel.prior_draws(np.concatenate([rows, self.sites.rows]), size * outputs, rng)
         at_rows, at_sites = draws[: len(rows)], draws[len(rows) :]
         noise = np.sqrt(np.asarray(self.sites.variance))[:, None] * rng.standard_normal((n, size * outputs))
         corrected = at_rows + self._smooth(rows, np.tile(targets, size) - at_sites - noise)
         return self.prior.mean + corrected.reshape(len(rows), size, outputs).swapaxes(0, 1)
+
+    def _sample_by_covariance(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return joint draws from the covariance itself: there is no noise of negative variance to be drawn."""
+        distinct, back = np.unique(rows, return_inverse=True)
+        values, vectors = np.linalg.eigh(self.covariance(distinct))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        mean = self.mean(distinct)
+        z = rng.standard_normal((len(distinct), size * mean.shape[1]))
+        return (mean[None] + (root @ z).reshape(len(distinct), size, -1).swapaxes(0, 1))[:, back]
 
 
 def leave_one_out(sites: Sites, prior: Prior, alpha: np.ndarray, precision: np.ndarray) -> LeaveOneOut:

@@ -134,6 +134,8 @@ def likelihood_sites(
 
     slope, curvature = jax.grad(expected, argnums=(0, 1))(mean, variance)
     precision = -2 * curvature
+    if likelihood.is_log_concave:
+        precision = jnp.maximum(precision, 0.0)  # below zero by no more than the quadrature's error
     return NaturalSites(slope + precision * mean, precision)
 
 
@@ -156,6 +158,10 @@ class VariationalObjective(Objective):
     def num_observations(self) -> int:  # noqa: D102
         return len(self.data.rows)
 
+    def best(self) -> State:
+        """Return the sites that reach the best bound at the model's own hyperparameters."""
+        return _best_sites(self.model, self.data, self.sites)
+
     def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
         value, gradient, sites = _best_bound(jnp.asarray(theta), self.model, self.data, self.sites, priors)
         if np.isfinite(value):
@@ -163,6 +169,9 @@ class VariationalObjective(Objective):
         else:  # start afresh from where the sites say nothing
             self.sites = empty_sites(self.model, self.data)
         return float(value), np.asarray(gradient)
+
+
+_best_sites = eqx.filter_jit(best_sites)
 
 
 @eqx.filter_jit

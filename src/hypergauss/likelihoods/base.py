@@ -27,6 +27,11 @@ class Likelihood(eqx.Module):
         """Whether adding one number to all latents of a vertex changes nothing."""
         return False
 
+    @property
+    @abstractmethod
+    def is_log_concave(self) -> bool:
+        """Whether log p(y | f) is concave in f, so that no site has a negative precision."""
+
     @abstractmethod
     def log_density(self, latents: Float[Array, "n L"], y: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return log p(y | f) at each vertex."""

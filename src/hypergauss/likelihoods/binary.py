@@ -22,6 +22,10 @@ class Bernoulli(OneLatent, Classification):
     def __check_init__(self) -> None:
         _checks.one_of("link", self.link, ("logit", "probit"))
 
+    @property
+    def is_log_concave(self) -> bool:  # noqa: D102
+        return True
+
     def pointwise(self, latent: Float[Array, "n ..."], y: Float[Array, "n ..."]) -> Float[Array, "n ..."]:  # noqa: D102
         signed = (2 * y - 1) * latent
         return jax.nn.log_sigmoid(signed) if self.link == "logit" else norm.logcdf(signed)

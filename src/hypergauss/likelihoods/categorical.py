@@ -45,6 +45,10 @@ class Softmax(LatentForEachClass):
 
     num_classes: int = eqx.field(static=True)
 
+    @property
+    def is_log_concave(self) -> bool:  # noqa: D102
+        return True
+
     def log_density(self, latents: Float[Array, "n L"], y: Float[Array, " n"]) -> Float[Array, " n"]:  # noqa: D102
         return _pick(jax.nn.log_softmax(latents, axis=1), y)
 
@@ -78,6 +82,10 @@ class RobustMax(LatentForEachClass):
 
     num_classes: int = eqx.field(static=True)
     epsilon: float = eqx.field(static=True, default=1e-3)
+
+    @property
+    def is_log_concave(self) -> bool:  # noqa: D102
+        return False
 
     def log_density(self, latents: Float[Array, "n L"], y: Float[Array, " n"]) -> Float[Array, " n"]:  # noqa: D102
         hit, miss = self._logs()

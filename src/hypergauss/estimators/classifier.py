@@ -1,0 +1,260 @@
+"""HypergraphGPClassifier: calibrated class probabilities on the vertices of a hypergraph, the scikit-learn way."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+
+from hypergauss import _checks, parameters
+from hypergauss.estimators.blueprint import Blueprint
+from hypergauss.estimators.progress import progress
+from hypergauss.estimators.vertices import VertexEstimator, one_or_all
+from hypergauss.exceptions import LearningWarning
+from hypergauss.graph import Graph
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.inference import LogNormal
+from hypergauss.inference.conditioning import SOLVERS
+from hypergauss.inference.learning import Learned, maximise
+from hypergauss.inference.priors import check_priors
+from hypergauss.inference.variational import LatentData, LatentModel, VariationalObjective, latent_posteriors
+from hypergauss.kernels import Kernel, Sum
+from hypergauss.likelihoods import Bernoulli, Classification, RobustMax, Softmax
+from hypergauss.names import as_list
+from hypergauss.parameters import as_array
+
+LIKELIHOODS = ("softmax", "robust-max", "logit", "probit")
+
+
+class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
+    r"""Gaussian process classification of vertices by variational inference.
+
+    Each class has a latent function f_c ~ GP(mean_c, kernel); the label is drawn from them by the likelihood. The
+    posterior is approximated by the best Gaussian, and hyperparameters are learned by the bound it gives (ELBO).
+
+    Parameters
+    ----------
+    H : Hypergraph, Graph, or dict of name to either
+        What relates the vertices.
+    kernel : {"matern", "diffusion", "bernstein"} or Kernel, default "matern"
+        As for `HypergraphGPRegressor`.
+    covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
+        What else is known of each vertex.
+    likelihood : {"softmax", "robust-max", "logit", "probit"}, default "softmax"
+        The last two are for two classes, with one latent function.
+    combine : {"sum", "product"}, default "sum"
+        How covariates join the hypergraph.
+    size_exponent : "auto", "learn" or float, default "auto"
+        The a in hyperedge weights ``w(e) |e|^a``.
+    rank : int, optional
+        Truncate the spectrum to this many eigenvectors.
+    learn : bool, default True
+        Learn hyperparameters by the bound, or keep those of the kernel.
+    priors : dict of name to LogNormal, optional
+        Priors on hyperparameters, by name.
+    solver : {"auto", "dense", "low-rank"}
+        "auto" takes the cheaper.
+    n_starts : int, default 1
+        Starts that learning follows.
+    max_iterations : int, default 100
+        Of L-BFGS, for each start.
+    random_state : int, RandomState or None
+        For the random starts.
+    verbose : bool, default False
+        Show progress.
+
+    Attributes
+    ----------
+    classes_ : array
+        The class labels, sorted.
+    kernel_ : Kernel
+        With learned hyperparameters.
+    elbo_ : float
+        The evidence lower bound.
+    elbo_trace_ : array
+        The objective after each iteration.
+    hyperparameters_, size_exponent_, size_exponent_profile_, relation_weights_, solver_, n_iter_
+        As for `HypergraphGPRegressor`.
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph, HypergraphGPClassifier
+    >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e", "f"]])
+    >>> model = HypergraphGPClassifier(H, learn=False).fit(["a", "b", "f"], ["left", "left", "right"])
+    >>> model.predict(["c", "e"]).tolist()
+    ['left', 'right']
+    """
+
+    def __init__(
+        self,
+        H: Hypergraph | Graph | Mapping[str, Hypergraph | Graph],
+        kernel: str | Kernel | None = None,
+        covariates: Any = None,
+        *,
+        likelihood: str = "softmax",
+        combine: str = "sum",
+        size_exponent: float | str = "auto",
+        rank: int | None = None,
+        learn: bool = True,
+        priors: Mapping[str, LogNormal] | None = None,
+        solver: str = "auto",
+        n_starts: int = 1,
+        max_iterations: int = 100,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.H = H
+        self.kernel = kernel
+        self.covariates = covariates
+        self.likelihood = likelihood
+        self.combine = combine
+        self.size_exponent = size_exponent
+        self.rank = rank
+        self.learn = learn
+        self.priors = priors
+        self.solver = solver
+        self.n_starts = n_starts
+        self.max_iterations = max_iterations
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Iterable[Any], y: Any) -> Self:
+        """Learn from labelled vertices.
+
+        Parameters
+        ----------
+        X : array of vertex names, shape (n,)
+            The labelled vertices. One given twice with the same label counts once.
+        y : array of labels, shape (n,)
+            Text, whole numbers or anything hashable.
+        """
+        _checks.one_of("solver", self.solver, SOLVERS)
+        n_starts = _checks.count("n_starts", self.n_starts)
+        max_iterations = _checks.count("max_iterations", self.max_iterations)
+        priors = check_priors(self.priors)
+        names = as_list(X)
+        labels = _check_labels(y)
+        _checks.same_length("vertices", len(names), "y", len(labels))
+        blueprint = Blueprint.of(
+            self.H,
+            kernel=self.kernel,
+            covariates=self.covariates,
+            combine=self.combine,
+            size_exponent=self._size_exponent_to_use(),
+            rank=self.rank,
+            num_sites=len(names),
+        )
+        codes, classes = pd.factorize(labels, sort=True)
+        likelihood = _make_likelihood(self.likelihood, list(classes))
+        rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        with progress(self.verbose) as report:
+
+            def learn_kernel(kernel: Kernel, previous: Learned | None) -> Learned:
+                model = LatentModel(kernel, likelihood, as_array(np.zeros(likelihood.num_latents)))
+                if previous is not None:
+                    model = parameters.unpack(model, parameters.pack(previous.model))
+                return maximise(
+                    VariationalObjective(model, LatentData.of(kernel, rows, codes, self.solver)),
+                    model,
+                    priors=priors,
+                    n_starts=n_starts if previous is None else 1,
+                    max_iterations=max_iterations if self.learn else 0,
+                    seed=seed,
+                    report=report,
+                )
+
+            learned, exponents, profiles = blueprint.learn(learn_kernel)
+        if not learned.converged:
+            warnings.warn(
+                f"Learning stopped before it converged ({learned.message.strip(' :')}). Raise `max_iterations` above "
+                f"{max_iterations}, or guide the hyperparameters with `priors`.",
+                LearningWarning,
+                stacklevel=2,
+            )
+        model = learned.model
+        data = LatentData.of(model.kernel, rows, codes, self.solver)
+        self._posteriors = latent_posteriors(model, data, VariationalObjective(model, data).best().sites, self.solver)
+        self._likelihood = likelihood
+        self._vertices = blueprint.domain.vertices
+        self.classes_ = np.asarray(classes)
+        self.kernel_ = model.kernel
+        self.elbo_ = learned.log_evidence
+        self.elbo_trace_ = learned.trace
+        self.hyperparameters_ = parameters.values(model)
+        self.size_exponent_ = one_or_all(exponents)
+        self.size_exponent_profile_ = one_or_all(profiles)
+        self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
+        self.solver_ = self._posteriors[0].solver
+        self.n_iter_ = len(learned.trace) - 1
+        self.n_features_in_ = 1
+        return self
+
+    def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
+        """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
+        rows = self._rows(X)
+        mean = np.hstack([posterior.mean(rows) for posterior in self._posteriors])
+        variance = np.stack([posterior.variance(rows) for posterior in self._posteriors], axis=1)
+        return np.asarray(self._likelihood.probabilities(as_array(mean), as_array(variance)))
+
+    def predict(self, X: Iterable[Any]) -> np.ndarray:
+        """Return the most probable class of named vertices, shape (m,)."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
+        """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""
+        count = _checks.count("n", n)
+        rows = self._rows(X)
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        return np.concatenate([posterior.sample(rows, count, rng) for posterior in self._posteriors], axis=2)
+
+
+def _check_labels(y: Any) -> np.ndarray:
+    """Return labels as a 1-D array without missing ones and without numbers that are measurements."""
+    if y is None:
+        raise ValueError("Learning requires y to be passed, but the target y is None.")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1 or len(labels) == 0:
+        raise ValueError(f"`y` must be one label for each vertex, at least one. Got shape {np.shape(y)}.")
+    if pd.isna(labels).any():
+        raise ValueError(
+            "`y` must not contain missing labels. Leave unlabelled vertices out: they are what is predicted."
+        )
+    fractions = labels[labels != np.round(labels)] if labels.dtype.kind == "f" else labels[:0]
+    if len(fractions):
+        raise ValueError(
+            f"Unknown label type: `y` must hold classes. Got continuous numbers such as {fractions[0]}. "
+            "Use `HypergraphGPRegressor` for measurements."
+        )
+    return labels
+
+
+def _make_likelihood(name: str, classes: list[Any]) -> Classification:
+    """Return the named likelihood for as many classes as there are."""
+    _checks.one_of("likelihood", name, LIKELIHOODS)
+    if len(classes) < 2:
+        raise ValueError(f"`y` must hold at least two classes. Got one: '{classes[0]}'. Label some of another class.")
+    if name in ("logit", "probit"):
+        if len(classes) > 2:
+            raise ValueError(f"`likelihood={name!r}` is for two classes. Got {len(classes)}. Use 'softmax'.")
+        return Bernoulli(name)
+    return Softmax(len(classes)) if name == "softmax" else RobustMax(len(classes))
+
+
+def _once_each(rows: np.ndarray, codes: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return each labelled vertex once, refusing one with two labels."""
+    unique, first, back = np.unique(rows, return_index=True, return_inverse=True)
+    clash = np.flatnonzero(codes[first][back] != codes)
+    if len(clash):
+        raise ValueError(
+            f"`vertices` must have one label each. Got two for {names[clash[0]]!r}{_checks.others(len(clash) - 1)}. "
+            "Decide on one, or leave the vertex out."
+        )
+    return unique, codes[first]

@@ -1,0 +1,48 @@
+"""VertexEstimator: what all estimators on named vertices share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from hypergauss.estimators.domain import Domain
+from hypergauss.kernels import Kernel
+
+
+class VertexEstimator(BaseEstimator):
+    """An estimator whose X is an array of vertex names. Subclasses set ``_vertices`` when they are fitted."""
+
+    kernel: str | Kernel | None
+    learn: bool
+    size_exponent: float | str
+    _vertices: pd.Index
+
+    def _size_exponent_to_use(self) -> float | str:
+        """Return "auto" as 0 where nothing is to be learned; a given kernel keeps its own."""
+        keep = self.learn or isinstance(self.kernel, Kernel) or self.size_exponent != "auto"
+        return self.size_exponent if keep else 0.0
+
+    def _rows(self, X: Iterable[Any]) -> np.ndarray:
+        check_is_fitted(self)
+        return Domain(self._vertices, {}).rows(X)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def one_or_all(by_relation: dict[str, Any]) -> Any:
+    """Return the only entry, all of several, or None of none."""
+    if len(by_relation) == 1:
+        return next(iter(by_relation.values()))
+    return by_relation or None
