@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
@@ -12,10 +11,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from hypergauss import _checks, parameters
-from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.vertices import VertexEstimator, one_or_all
-from hypergauss.exceptions import LearningWarning
+from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference import LogNormal
@@ -140,15 +137,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         names = as_list(X)
         labels = _check_labels(y)
         _checks.same_length("vertices", len(names), "y", len(labels))
-        blueprint = Blueprint.of(
-            self.H,
-            kernel=self.kernel,
-            covariates=self.covariates,
-            combine=self.combine,
-            size_exponent=self._size_exponent_to_use(),
-            rank=self.rank,
-            num_sites=len(names),
-        )
+        blueprint = self._blueprint(num_sites=len(names))
         codes, classes = pd.factorize(labels, sort=True)
         likelihood = _make_likelihood(self.likelihood, list(classes))
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
@@ -170,13 +159,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
                 )
 
             learned, exponents, profiles = blueprint.learn(learn_kernel)
-        if not learned.converged:
-            warnings.warn(
-                f"Learning stopped before it converged ({learned.message.strip(' :')}). Raise `max_iterations` above "
-                f"{max_iterations}, or guide the hyperparameters with `priors`.",
-                LearningWarning,
-                stacklevel=2,
-            )
+        warn_unless_converged(learned, max_iterations)
         model = learned.model
         data = LatentData.of(model.kernel, rows, codes, self.solver)
         self._posteriors = latent_posteriors(model, data, VariationalObjective(model, data).best().sites, self.solver)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import _checks, parameters
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.vertices import VertexEstimator, one_or_all
+from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
@@ -161,15 +161,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         start_noise = _checks.positive("noise_variance", self.noise_variance)
         priors = check_priors(self.priors)
         names = as_list(X)
-        blueprint = Blueprint.of(
-            self.H,
-            kernel=self.kernel,
-            covariates=self.covariates,
-            combine=self.combine,
-            size_exponent=self._size_exponent_to_use(),
-            rank=self.rank,
-            num_sites=len(names),
-        )
+        blueprint = self._blueprint(num_sites=len(names))
         measured = check_observations(blueprint.domain.rows(names), y, noise_variance)
         centre, scale = self._centre_and_scale(measured)
         scaled = measured.rescaled(centre, scale)
@@ -192,13 +184,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
                 )
 
             learned, exponents, profiles = blueprint.learn(learn_kernel)
-        if not learned.converged:
-            warnings.warn(
-                f"Learning stopped before it converged ({learned.message.strip(' :')}). Raise `max_iterations` above "
-                f"{max_iterations}, or guide the hyperparameters with `priors`.",
-                LearningWarning,
-                stacklevel=2,
-            )
+        warn_unless_converged(learned, max_iterations)
         model = learned.model.rescaled(centre, scale)
         self._posterior = condition(model.prior(), measured.sites(model.noise_variance), self.solver)
         self._vertices = blueprint.domain.vertices

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,17 +12,36 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
+from hypergauss.exceptions import LearningWarning
+from hypergauss.inference import Learned
 from hypergauss.kernels import Kernel
 
 
 class VertexEstimator(BaseEstimator):
     """An estimator whose X is an array of vertex names. Subclasses set ``_vertices`` when they are fitted."""
 
+    H: Any
     kernel: str | Kernel | None
+    covariates: Any
+    combine: str
+    rank: int | None
     learn: bool
     size_exponent: float | str
     _vertices: pd.Index
+
+    def _blueprint(self, num_sites: int) -> Blueprint:
+        """Check what the kernel is made from, and settle what is to be learned."""
+        return Blueprint.of(
+            self.H,
+            kernel=self.kernel,
+            covariates=self.covariates,
+            combine=self.combine,
+            size_exponent=self._size_exponent_to_use(),
+            rank=self.rank,
+            num_sites=num_sites,
+        )
 
     def _size_exponent_to_use(self) -> float | str:
         """Return "auto" as 0 where nothing is to be learned; a given kernel keeps its own."""
@@ -39,6 +59,17 @@ class VertexEstimator(BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
+    """Say so if learning was cut short."""
+    if not learned.converged:
+        warnings.warn(
+            f"Learning stopped before it converged ({learned.message.strip(' :')}). Raise `max_iterations` above "
+            f"{max_iterations}, or guide the hyperparameters with `priors`.",
+            LearningWarning,
+            stacklevel=3,
+        )
 
 
 def one_or_all(by_relation: dict[str, Any]) -> Any:

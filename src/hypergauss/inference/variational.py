@@ -12,7 +12,7 @@ At the fixed point its gradient in the hyperparameters, with the sites held, is 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 
 from hypergauss import parameters
 from hypergauss.inference.conditioning import choose_solver, condition
-from hypergauss.inference.learning import Learned, Objective, maximise
+from hypergauss.inference.learning import Objective
 from hypergauss.inference.marginals import DenseSystem, LowRankSystem, Marginals, NaturalSites, System
 from hypergauss.inference.posterior import Posterior, Prior
 from hypergauss.inference.priors import Matched, log_prior
@@ -139,14 +139,6 @@ def likelihood_sites(
     return NaturalSites(slope + precision * mean, precision)
 
 
-class VariationalFit(NamedTuple):
-    """What variational learning found: the learned model, its sites, and the posterior of each latent function."""
-
-    learned: Learned
-    sites: NaturalSites
-    posteriors: tuple[Posterior, ...]
-
-
 class VariationalObjective(Objective):
     """The best bound at given hyperparameters, found from the sites of the last evaluation."""
 
@@ -188,32 +180,6 @@ def _best_bound(
 
     value, gradient = jax.value_and_grad(objective)(theta)
     return value, gradient, sites
-
-
-def fit_variational(
-    model: LatentModel,
-    data: LatentData,
-    *,
-    solver: str = "auto",
-    **options: Any,
-) -> VariationalFit:
-    """Learn hyperparameters by the bound, and return the posterior of each latent function.
-
-    Parameters
-    ----------
-    model : LatentModel
-        Where learning starts.
-    data : LatentData
-        The observations.
-    solver : str
-        As for `condition`.
-    **options
-        As for `maximise`: ``priors``, ``n_starts``, ``max_iterations``, ``seed``, ``report``.
-    """
-    objective = VariationalObjective(model, data)
-    learned = maximise(objective, model, **options)
-    state = best_sites(learned.model, data, objective.sites)
-    return VariationalFit(learned, state.sites, latent_posteriors(learned.model, data, state.sites, solver))
 
 
 def latent_posteriors(
