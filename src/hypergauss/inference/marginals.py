@@ -10,6 +10,7 @@ is the log of the integral of the prior times the sites.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -60,8 +61,7 @@ class DenseSystem(eqx.Module):
             log_z = (shift * mean - precision * mean**2 / 2).sum() + (relative @ centred) / 2 - _log_det(factor[0]) / 2
             return mean + centred, jnp.diagonal(S), log_z
 
-        means, variances, log_z = jax.vmap(one, (0, 1, 1), (1, 1, 0))(mean, sites.shift, sites.precision)
-        return Marginals(means, variances, log_z.sum())
+        return _for_each_latent(one, mean, sites)
 
 
 class LowRankSystem(eqx.Module):
@@ -99,8 +99,19 @@ class LowRankSystem(eqx.Module):
             log_z = (shift * mean - precision * mean**2 / 2).sum() + (quadratic - log_det) / 2
             return mean + centred, variance, log_z
 
-        means, variances, log_z = jax.vmap(one, (0, 1, 1), (1, 1, 0))(mean, sites.shift, sites.precision)
-        return Marginals(means, variances, log_z.sum())
+        return _for_each_latent(one, mean, sites)
+
+
+def _for_each_latent(
+    one: Callable[[Array, Array, Array], tuple[Array, Array, Array]], mean: Float[Array, " L"], sites: NaturalSites
+) -> Marginals:
+    """Return the marginals of all latents, one after another.
+
+    A batched factorisation inside a compiled loop can wait for ever on a machine of two cores: XLA shares the batch
+    among the threads of the pool that its own loop is running in.
+    """
+    means, variances, log_z = jax.lax.map(lambda of: one(*of), (mean, sites.shift.T, sites.precision.T))
+    return Marginals(means.T, variances.T, log_z.sum())
 
 
 System = DenseSystem | LowRankSystem
