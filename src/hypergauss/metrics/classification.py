@@ -42,6 +42,11 @@ class Reliability(NamedTuple):
     accuracy: np.ndarray
     counts: np.ndarray
 
+    def calibration_error(self) -> float:
+        """Return sum_b (n_b / n) |accuracy_b - confidence_b|, n_b of the n vertices in bin b."""
+        gaps = np.where(self.counts > 0, np.abs(self.accuracy - self.confidence), 0.0)
+        return float(gaps @ self.counts / self.counts.sum())
+
 
 def accuracy(y: Any, proba: Any, labels: Any) -> float:
     """Return (1/n) sum_i [t(i) = y(i)], the share of vertices whose most probable class is the true one.
@@ -124,9 +129,7 @@ def expected_calibration_error(y: Any, proba: Any, labels: Any, *, n_bins: int =
     >>> round(expected_calibration_error(["a", "b"], [[0.6, 0.4], [0.1, 0.9]], ["a", "b"]), 4)
     0.25
     """
-    bins = reliability(y, proba, labels, n_bins=n_bins)
-    gaps = np.abs(bins.accuracy - bins.confidence)
-    return float(np.where(bins.counts > 0, gaps, 0.0) @ bins.counts / bins.counts.sum())
+    return reliability(y, proba, labels, n_bins=n_bins).calibration_error()
 
 
 def reliability(y: Any, proba: Any, labels: Any, *, n_bins: int = 10) -> Reliability:
