@@ -42,7 +42,7 @@ def select_inducing_vertices(
         sample s ~ cat(p),  p proportional to (|k_1|, |k_2|, ...)
         select z_j = argmax of gamma(v) over v in k_s that are not among z_1, ..., z_(j-1)
 
-    Here |k_s| stays the size at the start. A cluster all of whose vertices are taken is left out, and the
+    Here ``|k_s|`` stays the size at the start. A cluster all of whose vertices are taken is left out, and the
     probabilities of the others are scaled to sum to one. Among equals, the vertex that comes first in H is taken.
 
     Parameters

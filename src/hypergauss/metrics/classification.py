@@ -43,7 +43,7 @@ class Reliability(NamedTuple):
     counts: np.ndarray
 
     def calibration_error(self) -> float:
-        """Return sum_b (n_b / n) |accuracy_b - confidence_b|, n_b of the n vertices in bin b."""
+        """Return ``sum_b (n_b / n) |accuracy_b - confidence_b|``, n_b of the n vertices in bin b."""
         gaps = np.where(self.counts > 0, np.abs(self.accuracy - self.confidence), 0.0)
         return float(gaps @ self.counts / self.counts.sum())
 
@@ -60,7 +60,7 @@ def accuracy(y: Any, proba: Any, labels: Any) -> float:
 
 
 def macro_recall(y: Any, proba: Any, labels: Any) -> float:
-    """Return the mean over classes of |{i : t(i) = c, y(i) = c}| / |{i : y(i) = c}|.
+    """Return the mean over classes of ``|{i : t(i) = c, y(i) = c}| / |{i : y(i) = c}|``.
 
     The classes are those that occur in ``y``; of others there is nothing to recall. This is the balanced accuracy.
 
@@ -74,7 +74,7 @@ def macro_recall(y: Any, proba: Any, labels: Any) -> float:
 
 
 def macro_precision(y: Any, proba: Any, labels: Any) -> float:
-    """Return the mean over classes of |{i : t(i) = c, y(i) = c}| / |{i : t(i) = c}|.
+    """Return the mean over classes of ``|{i : t(i) = c, y(i) = c}| / |{i : t(i) = c}|``.
 
     The classes are those that occur in ``y`` or are predicted. One that occurs but is never predicted has the
     precision 0/0 and counts as 0: otherwise the score would rise by giving up on a hard class.
@@ -120,7 +120,7 @@ def brier_score(y: Any, proba: Any, labels: Any) -> float:
 
 
 def expected_calibration_error(y: Any, proba: Any, labels: Any, *, n_bins: int = 10) -> float:
-    """Return sum_b (n_b / n) |accuracy_b - confidence_b| over the bins of `reliability`; 0 is perfectly calibrated.
+    """Return ``sum_b (n_b / n) |accuracy_b - confidence_b|`` over the bins of `reliability`; 0 is calibrated.
 
     n_b is the number of vertices in bin b; an empty bin adds nothing.
 
