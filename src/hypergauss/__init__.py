@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
+    from hypergauss.inducing import select_inducing_vertices
     from hypergauss.inference import LogNormal
     from hypergauss.spectrum import Spectrum
 
@@ -31,6 +32,7 @@ __all__ = [
     "kernels",
     "metrics",
     "plotting",
+    "select_inducing_vertices",
     "spectrum",
 ]
 
@@ -41,6 +43,7 @@ _HOMES = {
     "HypergraphGPRegressor": "estimators",
     "LogNormal": "inference",
     "Spectrum": "spectrum",
+    "select_inducing_vertices": "inducing",
 }
 
 

@@ -201,15 +201,7 @@ def _check_labels(y: Any) -> np.ndarray:
     """Return labels as a 1-D array without missing ones and without numbers that are measurements."""
     if y is None:
         raise ValueError("Learning requires y to be passed, but the target y is None.")
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1 or len(labels) == 0:
-        raise ValueError(f"`y` must be one label for each vertex, at least one. Got shape {np.shape(y)}.")
-    if pd.isna(labels).any():
-        raise ValueError(
-            "`y` must not contain missing labels. Leave unlabelled vertices out: they are what is predicted."
-        )
+    labels = _checks.labels("y", y, missing="Leave unlabelled vertices out: they are what is predicted.")
     fractions = labels[labels != np.round(labels)] if labels.dtype.kind == "f" else labels[:0]
     if len(fractions):
         raise ValueError(
