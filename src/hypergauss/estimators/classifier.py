@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 
 from hypergauss import _checks, parameters
 from hypergauss.estimators.progress import progress
@@ -187,7 +187,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
+        return self.classes_[most_probable]
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""
@@ -203,7 +204,7 @@ def _check_labels(y: Any) -> np.ndarray:
         raise ValueError("Learning requires y to be passed, but the target y is None.")
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
+        labels = column_or_1d(labels, warn=True)
     if labels.ndim != 1 or len(labels) == 0:
         raise ValueError(f"`y` must be one label for each vertex, at least one. Got shape {np.shape(y)}.")
     if pd.isna(labels).any():
