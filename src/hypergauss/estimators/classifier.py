@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
 
 from hypergauss import _checks, parameters
 from hypergauss.estimators.progress import progress
@@ -187,7 +187,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
+        return self.classes_[most_probable]
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""
@@ -201,6 +202,8 @@ def _check_labels(y: Any) -> np.ndarray:
     """Return labels as a 1-D array without missing ones and without numbers that are measurements."""
     if y is None:
         raise ValueError("Learning requires y to be passed, but the target y is None.")
+    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        y = column_or_1d(y, warn=True)
     labels = _checks.labels("y", y, missing="Leave unlabelled vertices out: they are what is predicted.")
     fractions = labels[labels != np.round(labels)] if labels.dtype.kind == "f" else labels[:0]
     if len(fractions):

@@ -10,7 +10,7 @@ from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
 from hypergauss.likelihoods.base import Classification
-from hypergauss.likelihoods.quadrature import NUM_NODES, gaussian_nodes, hermite
+from hypergauss.likelihoods.quadrature import gaussian_nodes, hermite
 
 #: Points of the trapezoidal rule in u. Its integrands are analytic and fall off exponentially to the left and doubly
 #: exponentially to the right, so that the rule converges geometrically.
@@ -56,14 +56,14 @@ class Softmax(LatentForEachClass):
         self, mean: Float[Array, "n L"], variance: Float[Array, "n L"], y: Float[Array, " n"]
     ) -> Float[Array, " n"]:
         u, step, shift = _grid(mean, variance)
-        f = gaussian_nodes(mean - shift, variance)  # (n, C, q)
+        f = gaussian_nodes(mean - shift, variance, hermite()[0])  # (n, C, q)
         log_transform = _safe_log(_expect(jnp.exp(-jnp.exp(u[:, None, :, None] + f[:, :, None, :]))))
         inner = jnp.exp(-jnp.exp(u)) - jnp.exp(log_transform.sum(axis=1))
         return _pick(mean, y) - shift[:, 0] - step * inner.sum(axis=1)
 
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:  # noqa: D102
         u, step, shift = _grid(mean, variance)
-        f = gaussian_nodes(mean - shift, variance)
+        f = gaussian_nodes(mean - shift, variance, hermite()[0])
         argument = jnp.exp(u[:, None, :, None] + f[:, :, None, :])  # (n, C, u, q)
         logs = _safe_log(_expect(jnp.exp(-argument)))
         slope = _expect(argument * jnp.exp(-argument))
@@ -129,13 +129,13 @@ def _safe_log(values: Array) -> Array:
 
 def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n L"]:
     """Return the probability of each latent to be the largest, by quadrature over that latent."""
-    f = gaussian_nodes(mean, variance, NUM_NODES)  # (n, C, q)
+    z, weights = hermite()
+    f = gaussian_nodes(mean, variance, z)  # (n, C, q)
     std = jnp.sqrt(jnp.maximum(variance, 1e-10))
     below = norm.cdf((f[:, :, None, :] - mean[:, None, :, None]) / std[:, None, :, None])  # (n, c, j, q)
     # Kept off 0 and 1, as GPflow does, so that a certain answer still has a gradient.
     below = below * (1 - 2e-4) + 1e-4
     own = jnp.eye(mean.shape[1])[None, :, :, None]
-    _, weights = hermite(NUM_NODES)
     return jnp.prod(jnp.where(own > 0, 1.0, below), axis=2) @ weights
 
 
