@@ -11,15 +11,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 
 from hypergauss import _checks, parameters
+from hypergauss.estimators.latents import OBJECTIVES, LatentFit
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.sparsity import inducing_for
 from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference import LogNormal
 from hypergauss.inference.conditioning import SOLVERS
-from hypergauss.inference.learning import Learned, maximise
 from hypergauss.inference.priors import check_priors
-from hypergauss.inference.variational import LatentData, LatentModel, VariationalObjective, latent_posteriors
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.likelihoods import Bernoulli, Classification, RobustMax, Softmax
 from hypergauss.names import as_list
@@ -44,6 +44,11 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         What else is known of each vertex.
     likelihood : {"softmax", "robust-max", "logit", "probit"}, default "softmax"
         The last two are for two classes, with one latent function.
+    inference : {"variational", "laplace"}, default "variational"
+        The best Gaussian by the evidence lower bound, or a Gaussian at the mode (`inference.laplace`).
+    inducing : int, iterable of vertex names, or SpectralFeatures, optional
+        Sparse inference: how many inducing vertices to select (`select_inducing_vertices`), which ones, or how many
+        leading eigenvectors to use in their place.
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph.
     size_exponent : "auto", "learn" or float, default "auto"
@@ -94,6 +99,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         covariates: Any = None,
         *,
         likelihood: str = "softmax",
+        inference: str = "variational",
+        inducing: Any = None,
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
@@ -109,6 +116,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.kernel = kernel
         self.covariates = covariates
         self.likelihood = likelihood
+        self.inference = inference
+        self.inducing = inducing
         self.combine = combine
         self.size_exponent = size_exponent
         self.rank = rank
@@ -131,6 +140,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             Text, whole numbers or anything hashable.
         """
         _checks.one_of("solver", self.solver, SOLVERS)
+        _checks.one_of("inference", self.inference, tuple(OBJECTIVES))
         n_starts = _checks.count("n_starts", self.n_starts)
         max_iterations = _checks.count("max_iterations", self.max_iterations)
         priors = check_priors(self.priors)
@@ -143,26 +153,23 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
         seed = int(check_random_state(self.random_state).randint(2**31))
         with progress(self.verbose) as report:
-
-            def learn_kernel(kernel: Kernel, previous: Learned | None) -> Learned:
-                model = LatentModel(kernel, likelihood, as_array(np.zeros(likelihood.num_latents)))
-                if previous is not None:
-                    model = parameters.unpack(model, parameters.pack(previous.model))
-                return maximise(
-                    VariationalObjective(model, LatentData.of(kernel, rows, codes, self.solver)),
-                    model,
-                    priors=priors,
-                    n_starts=n_starts if previous is None else 1,
-                    max_iterations=max_iterations if self.learn else 0,
-                    seed=seed,
-                    report=report,
-                )
-
-            learned, exponents, profiles = blueprint.learn(learn_kernel)
+            latent_fit = LatentFit(
+                likelihood,
+                rows,
+                codes,
+                inference=self.inference,
+                solver=self.solver,
+                inducing=inducing_for(self.inducing, blueprint.domain, seed),
+                priors=priors,
+                n_starts=n_starts,
+                max_iterations=max_iterations if self.learn else 0,
+                seed=seed,
+                report=report,
+            )
+            learned, exponents, profiles = blueprint.learn(latent_fit.learn)
+            self._latents = latent_fit.latents(learned.model)
         warn_unless_converged(learned, max_iterations)
         model = learned.model
-        data = LatentData.of(model.kernel, rows, codes, self.solver)
-        self._posteriors = latent_posteriors(model, data, VariationalObjective(model, data).best().sites, self.solver)
         self._likelihood = likelihood
         self._vertices = blueprint.domain.vertices
         self.classes_ = np.asarray(classes)
@@ -173,17 +180,19 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.size_exponent_ = one_or_all(exponents)
         self.size_exponent_profile_ = one_or_all(profiles)
         self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
-        self.solver_ = self._posteriors[0].solver
+        self.solver_ = self._latents.solver
         self.n_iter_ = len(learned.trace) - 1
         self.n_features_in_ = 1
         return self
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
-        rows = self._rows(X)
-        mean = np.hstack([posterior.mean(rows) for posterior in self._posteriors])
-        variance = np.stack([posterior.variance(rows) for posterior in self._posteriors], axis=1)
-        return np.asarray(self._likelihood.probabilities(as_array(mean), as_array(variance)))
+        means, variances = self._latents.conditionals(self._rows(X))
+        parts = [
+            self._likelihood.probabilities(as_array(mean), as_array(variance))
+            for mean, variance in zip(means, variances, strict=True)
+        ]
+        return np.mean(parts, axis=0)
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""
@@ -195,7 +204,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         count = _checks.count("n", n)
         rows = self._rows(X)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        return np.concatenate([posterior.sample(rows, count, rng) for posterior in self._posteriors], axis=2)
+        return self._latents.sample(rows, count, rng)
 
 
 def _check_labels(y: Any) -> np.ndarray:

@@ -12,12 +12,13 @@ from scipy.optimize import minimize
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
-from hypergauss.inference.priors import LogNormal, Matched, check_priors, match_priors
+from hypergauss.inference.priors import LogNormal, Matched, check_priors, log_prior, match_priors
 
 #: How many points are looked at for each start that is followed.
 _CANDIDATES_PER_START = 4
-#: The loss where the objective cannot be evaluated, larger than any that can.
-_FAILED = 1e10
+#: The loss where the objective cannot be evaluated, for each observation: worse than any point worth keeping, yet not
+#: so far off that a line search would give up its direction.
+_FAILED = 1e3
 #: A search that stopped early still counts as converged if its last iterations gained less than this.
 _STALLED, _SMALL_GAIN = 3, 1e-2
 
@@ -107,7 +108,7 @@ def maximise(
         )
     return Learned(
         model=parameters.unpack(model, best.theta),
-        log_evidence=objective.value_and_gradient(best.theta, ())[0],
+        log_evidence=-best.loss / scale - float(log_prior(parameters.unpack(model, best.theta), chosen)),
         objective=-best.loss / scale,
         trace=best.trace,
         converged=best.converged,

@@ -20,6 +20,7 @@ import numpy as np
 from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Float
 
+from hypergauss.inference.projection import Inducing
 from hypergauss.kernels import Kernel
 
 
@@ -31,11 +32,20 @@ class NaturalSites(NamedTuple):
 
 
 class Marginals(NamedTuple):
-    """Posterior mean and variance of each latent at each site, shape (n, L), and log Z summed over latents."""
+    """Posterior mean and variance of each latent at each site, shape (n, L), and log Z summed over latents.
+
+    ``unexplained`` is prior variance that a sparse approximation leaves out of what the sites see, shape (n, 1).
+    """
 
     mean: Float[Array, "n L"]
     variance: Float[Array, "n L"]
     log_partition: Float[Array, ""]
+    unexplained: Array | float = 0.0
+
+    @property
+    def total_variance(self) -> Float[Array, "n L"]:
+        """The variance of the latents themselves."""
+        return self.variance + self.unexplained
 
 
 class DenseSystem(eqx.Module):
@@ -114,7 +124,28 @@ def _for_each_latent(
     return Marginals(means.T, variances.T, log_z.sum())
 
 
-System = DenseSystem | LowRankSystem
+class SparseSystem(eqx.Module):
+    r"""Marginals with inducing variables c: f = F c + g, where sites see only F c, and g keeps its prior variance.
+
+    With q(c) = prior times sites this is the family of Titsias (2009) and Hensman et al. (2015), at its best q.
+    """
+
+    inputs: Any
+    inducing: Inducing
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: np.ndarray, inducing: Inducing) -> SparseSystem:
+        """Gather the kernel's inputs."""
+        return cls(kernel.inputs(rows), inducing)
+
+    def __call__(self, kernel: Kernel, mean: Float[Array, " L"], sites: NaturalSites) -> Marginals:
+        """Return the marginals under the kernel, the same for all latents, and a constant mean for each."""
+        projected = self.inducing.project(kernel)
+        seen = LowRankSystem(self.inputs)(projected, mean, sites)
+        return seen._replace(unexplained=projected.unexplained(self.inputs)[:, None])
+
+
+System = DenseSystem | LowRankSystem | SparseSystem
 
 
 def _log_det(lu: Float[Array, "n n"]) -> Float[Array, ""]:

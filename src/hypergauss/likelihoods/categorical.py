@@ -2,6 +2,8 @@ r"""Many classes, one latent function each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,8 +11,10 @@ import numpy as np
 from jax.scipy.stats import norm
 from jaxtyping import Array, Float
 
+from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification
 from hypergauss.likelihoods.quadrature import gaussian_nodes, hermite
+from hypergauss.parameters import as_array, check_fixed, positive
 
 #: Points of the trapezoidal rule in u. Its integrands are analytic and fall off exponentially to the left and doubly
 #: exponentially to the right, so that the rule converges geometrically.
@@ -78,10 +82,25 @@ class RobustMax(LatentForEachClass):
 
     The paper's likelihood. Under independent Gaussians, the probability that f_c is the largest is
     E product over j != c of Phi((f_c - mean_j) / std_j), a one-dimensional expectation over f_c.
+
+    Parameters
+    ----------
+    num_classes : int
+        C, at least two.
+    epsilon : float, default 1e-3
+        The share of labels that are wrong whatever the latents say, learned unless ``fixed`` names it.
+    fixed : sequence of str
+        ``("epsilon",)`` keeps epsilon, as the paper does.
     """
 
     num_classes: int = eqx.field(static=True)
-    epsilon: float = eqx.field(static=True, default=1e-3)
+    fixed: tuple[str, ...] = eqx.field(static=True)
+    epsilon: Array = positive(1e-6, 0.5)
+
+    def __init__(self, num_classes: int, epsilon: float = 1e-3, *, fixed: Sequence[str] = ()) -> None:
+        self.num_classes = num_classes
+        self.epsilon = as_array(_checks.positive("epsilon", epsilon))
+        self.fixed = check_fixed(fixed, ("epsilon",))
 
     @property
     def is_log_concave(self) -> bool:  # noqa: D102
@@ -103,8 +122,8 @@ class RobustMax(LatentForEachClass):
         largest = largest / largest.sum(axis=1, keepdims=True)
         return largest * (1 - self.epsilon) + (1 - largest) * self.epsilon / (self.num_classes - 1)
 
-    def _logs(self) -> tuple[float, float]:
-        return float(np.log1p(-self.epsilon)), float(np.log(self.epsilon / (self.num_classes - 1)))
+    def _logs(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return jnp.log1p(-self.epsilon), jnp.log(self.epsilon / (self.num_classes - 1))
 
 
 def _grid(mean: Float[Array, "n C"], variance: Float[Array, "n C"]) -> tuple[Array, Array, Array]:
