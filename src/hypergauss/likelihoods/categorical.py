@@ -15,6 +15,8 @@ from hypergauss.likelihoods.quadrature import NUM_NODES, gaussian_nodes, hermite
 #: Points of the trapezoidal rule in u. Its integrands are analytic and fall off exponentially to the left and doubly
 #: exponentially to the right, so that the rule converges geometrically.
 _NUM_POINTS = 48
+#: How far a probability in a product is kept from 0 and 1, so that a certain answer still has a gradient; GPflow's.
+_SQUASH = 1e-6
 
 
 class LatentForEachClass(Classification):
@@ -132,8 +134,7 @@ def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[
     f = gaussian_nodes(mean, variance, NUM_NODES)  # (n, C, q)
     std = jnp.sqrt(jnp.maximum(variance, 1e-10))
     below = norm.cdf((f[:, :, None, :] - mean[:, None, :, None]) / std[:, None, :, None])  # (n, c, j, q)
-    # Kept off 0 and 1, as GPflow does, so that a certain answer still has a gradient.
-    below = below * (1 - 2e-4) + 1e-4
+    below = below * (1 - 2 * _SQUASH) + _SQUASH
     own = jnp.eye(mean.shape[1])[None, :, :, None]
     _, weights = hermite(NUM_NODES)
     return jnp.prod(jnp.where(own > 0, 1.0, below), axis=2) @ weights
