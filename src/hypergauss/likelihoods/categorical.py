@@ -19,6 +19,8 @@ from hypergauss.parameters import as_array, check_fixed, positive
 #: Points of the trapezoidal rule in u. Its integrands are analytic and fall off exponentially to the left and doubly
 #: exponentially to the right, so that the rule converges geometrically.
 _NUM_POINTS = 48
+#: How far a probability in a product is kept from 0 and 1, so that a certain answer still has a gradient; GPflow's.
+_SQUASH = 1e-6
 
 
 class LatentForEachClass(Classification):
@@ -152,8 +154,7 @@ def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[
     f = gaussian_nodes(mean, variance, z)  # (n, C, q)
     std = jnp.sqrt(jnp.maximum(variance, 1e-10))
     below = norm.cdf((f[:, :, None, :] - mean[:, None, :, None]) / std[:, None, :, None])  # (n, c, j, q)
-    # Kept off 0 and 1, as GPflow does, so that a certain answer still has a gradient.
-    below = below * (1 - 2e-4) + 1e-4
+    below = below * (1 - 2 * _SQUASH) + _SQUASH
     own = jnp.eye(mean.shape[1])[None, :, :, None]
     return jnp.prod(jnp.where(own > 0, 1.0, below), axis=2) @ weights
 
