@@ -57,23 +57,22 @@ class LatentFit:
         self.objective_of = OBJECTIVES[inference]
         self.solver, self.inducing = solver, inducing
         self.n_starts = n_starts
-        self.options: dict[str, Any] = {
-            "priors": priors,
-            "max_iterations": max_iterations,
-            "seed": seed,
-            "report": report,
-        }
+        self.priors = priors
+        self.options: dict[str, Any] = {"max_iterations": max_iterations, "seed": seed, "report": report}
         #: Sites belong to vertices, whatever the kernel: the next kernel starts from the last one's.
         self.sites: NaturalSites | None = None
 
     def learn(self, kernel: Kernel, previous: Learned | None) -> Learned:
         """Learn the hyperparameters with a kernel, from those of a previous outcome if there is one."""
-        model = LatentModel(kernel, self.likelihood, parameters.as_array(np.zeros(self.likelihood.num_latents)))
+        # A constant mean would compete with a likelihood's own level.
+        fixed = ("mean",) if self.likelihood.sets_level else ()
+        mean = parameters.as_array(np.zeros(self.likelihood.num_latents))
+        model = LatentModel(kernel, self.likelihood, mean, fixed)
         if previous is not None:
             model = parameters.unpack(model, parameters.pack(previous.model))
         objective = self._objective(model)
         n_starts = self.n_starts if previous is None else 1
-        learned = maximise(objective, model, n_starts=n_starts, **self.options)
+        learned = maximise(objective, model, priors=self.priors, n_starts=n_starts, **self.options)
         self.sites = objective.sites
         return learned
 
@@ -81,7 +80,7 @@ class LatentFit:
         """Return the latent functions' posterior under a learned model."""
         objective = self._objective(model)
         # The function that learning has compiled also finds the sites.
-        objective.value_and_gradient(parameters.pack(model), match_priors(model, self.options["priors"]))
+        objective.value_and_gradient(parameters.pack(model), match_priors(model, self.priors))
         return GaussianLatents.of(model, objective.data, objective.sites, self.solver)
 
     def _objective(self, model: LatentModel) -> Any:

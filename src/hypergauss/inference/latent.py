@@ -36,7 +36,9 @@ from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Likelihood
 
 #: The loop ends when a step gains less than this for each observation, after this many steps, or at this step length.
-_GAIN, _MOST_STEPS, _SHORTEST = 1e-9, 200, 1e-6
+_GAIN, _MOST_STEPS, _SHORTEST = 1e-7, 200, 1e-6
+#: How a step's length follows success and failure. Where full steps, of length 1, creep, longer ones do not.
+_GROWTH, _SHRINKAGE, _LONGEST = 1.5, 0.3, 16.0
 #: Precision below which a site says nothing.
 _NO_PRECISION = 1e-12
 
@@ -137,11 +139,11 @@ def move_sites(
         good = jnp.isfinite(reached) & (marginals.total_variance > 0).all() & (reached >= state.value)
         # The first pass only evaluates the start: there is nothing yet that it could have gained.
         gain = jnp.where(state.taken == 0, jnp.inf, reached - state.value)
-        longer = jnp.minimum(1.0, 2 * state.step)
+        longer = jnp.minimum(_LONGEST, _GROWTH * state.step)
         accepted = State(trial, marginals, reached, target(marginals), longer, gain, state.taken + 1)
-        # A step that overshoots is halved, and the loop goes on; one that loses next to nothing was at the top already.
+        # A step that overshoots is shortened; one that loses next to nothing was at the top already.
         lost = jnp.where(jnp.isfinite(reached), jnp.abs(reached - state.value), jnp.inf)
-        rejected = state._replace(step=state.step / 2, gain=lost, taken=state.taken + 1)
+        rejected = state._replace(step=_SHRINKAGE * state.step, gain=lost, taken=state.taken + 1)
         return jax.tree.map(lambda a, b: jnp.where(good, a, b), accepted, rejected)
 
     return jax.lax.while_loop(unfinished, advance, first)

@@ -184,7 +184,8 @@ def _pass_over(
     model: LatentModel, rows: np.ndarray, y: np.ndarray, inducing: Inducing, q: Coefficients
 ) -> tuple[NaturalSites, float]:
     """Return every observation's site under q, and the bound itself."""
-    parts, expected, divergence = [], 0.0, 0.0
+    parts, expected = [], 0.0
+    divergence: Array | float = 0.0
     for part in _chunks(len(rows)):
         batch = Batch(model.kernel.inputs(rows[part]), jnp.asarray(y[part], float), 1.0)
         sites, value, divergence = _sites_of(model, inducing, batch, q)

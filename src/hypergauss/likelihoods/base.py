@@ -29,6 +29,11 @@ class Likelihood(eqx.Module):
         return False
 
     @property
+    def sets_level(self) -> bool:
+        """Whether hyperparameters of its own do what a constant mean of the latents would."""
+        return False
+
+    @property
     @abstractmethod
     def is_log_concave(self) -> bool:
         """Whether log p(y | f) is concave in f, so that no site has a negative precision."""

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm
+from jax.scipy.special import erfc
 from jaxtyping import Array, Float
 
 from hypergauss import _checks
@@ -116,11 +116,12 @@ class RobustMax(LatentForEachClass):
         self, mean: Float[Array, "n L"], variance: Float[Array, "n L"], y: Float[Array, " n"]
     ) -> Float[Array, " n"]:
         hit, miss = self._logs()
-        largest = _pick(_largest(mean, variance), y)
+        largest = _largest(mean, variance, y)
         return largest * hit + (1 - largest) * miss
 
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:  # noqa: D102
-        largest = _largest(mean, variance)
+        labels = [jnp.full(len(mean), float(c)) for c in range(self.num_classes)]
+        largest = jnp.stack([_largest(mean, variance, label) for label in labels], axis=1)
         largest = largest / largest.sum(axis=1, keepdims=True)
         return largest * (1 - self.epsilon) + (1 - largest) * self.epsilon / (self.num_classes - 1)
 
@@ -148,15 +149,15 @@ def _safe_log(values: Array) -> Array:
     return jnp.log(jnp.maximum(values, 1e-300))
 
 
-def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n L"]:
-    """Return the probability of each latent to be the largest, by quadrature over that latent."""
+def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"], label: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return the probability that the latent of each vertex's label is its largest, by quadrature over that latent."""
     z, weights = hermite()
-    f = gaussian_nodes(mean, variance, z)  # (n, C, q)
+    f = gaussian_nodes(_pick(mean, label), _pick(variance, label), z)  # (n, q)
     std = jnp.sqrt(jnp.maximum(variance, 1e-10))
-    below = norm.cdf((f[:, :, None, :] - mean[:, None, :, None]) / std[:, None, :, None])  # (n, c, j, q)
+    below = erfc((mean[:, :, None] - f[:, None, :]) / (np.sqrt(2) * std[:, :, None])) / 2  # Phi, (n, C, q)
     below = below * (1 - 2 * _SQUASH) + _SQUASH
-    own = jnp.eye(mean.shape[1])[None, :, :, None]
-    return jnp.prod(jnp.where(own > 0, 1.0, below), axis=2) @ weights
+    own = label[:, None] == jnp.arange(mean.shape[1])
+    return jnp.prod(jnp.where(own[:, :, None], 1.0, below), axis=1) @ weights
 
 
 def _pick(values: Float[Array, "n C"], y: Float[Array, " n"]) -> Float[Array, " n"]:

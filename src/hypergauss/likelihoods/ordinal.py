@@ -86,6 +86,10 @@ class OrderedProbit(OneLatent, Classification):
     def is_log_concave(self) -> bool:  # noqa: D102
         return True
 
+    @property
+    def sets_level(self) -> bool:  # noqa: D102
+        return True
+
     def pointwise(self, latent: Float[Array, "n ..."], y: Float[Array, "n ..."]) -> Float[Array, "n ..."]:  # noqa: D102
         ends = self._ends()
         label = y.astype(int)
