@@ -10,7 +10,7 @@ import numpy as np
 from hypergauss import parameters
 from hypergauss.estimators.sparsity import InducingFor
 from hypergauss.inference.laplace import LaplaceObjective
-from hypergauss.inference.latent import GaussianLatents, LatentData, LatentModel
+from hypergauss.inference.latent import TIGHT, GaussianLatents, LatentData, LatentModel, SiteObjective
 from hypergauss.inference.learning import Learned, maximise
 from hypergauss.inference.marginals import NaturalSites
 from hypergauss.inference.priors import LogNormal, match_priors
@@ -18,7 +18,7 @@ from hypergauss.inference.variational import VariationalObjective
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Likelihood
 
-OBJECTIVES = {"variational": VariationalObjective, "laplace": LaplaceObjective}
+OBJECTIVES: dict[str, type[SiteObjective]] = {"variational": VariationalObjective, "laplace": LaplaceObjective}
 
 
 class LatentFit:
@@ -79,11 +79,12 @@ class LatentFit:
     def latents(self, model: LatentModel) -> GaussianLatents:
         """Return the latent functions' posterior under a learned model."""
         objective = self._objective(model)
+        objective.tolerance = TIGHT
         # The function that learning has compiled also finds the sites.
         objective.value_and_gradient(parameters.pack(model), match_priors(model, self.priors))
         return GaussianLatents.of(model, objective.data, objective.sites, self.solver)
 
-    def _objective(self, model: LatentModel) -> Any:
+    def _objective(self, model: LatentModel) -> SiteObjective:
         inducing = self.inducing(model.kernel)
         data = LatentData.of(model.kernel, self.rows, self.y, solver=self.solver, inducing=inducing)
         return self.objective_of(model, data, self.sites)

@@ -20,13 +20,11 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.scipy.sparse.linalg import gmres
 from jaxtyping import Array, Float
 
 from hypergauss import parameters
-from hypergauss.inference.latent import LatentData, LatentModel, State, empty_sites, move_sites
-from hypergauss.inference.learning import Objective
+from hypergauss.inference.latent import TIGHT, LatentData, LatentModel, SiteObjective, State, move_sites
 from hypergauss.inference.marginals import Marginals, NaturalSites
 from hypergauss.inference.priors import Matched, log_prior
 from hypergauss.likelihoods import Likelihood
@@ -42,7 +40,7 @@ def log_joint(model: LatentModel, data: LatentData, sites: NaturalSites) -> tupl
 
 
 @eqx.filter_jit
-def mode_sites(model: LatentModel, data: LatentData, start: NaturalSites) -> State:
+def mode_sites(model: LatentModel, data: LatentData, start: NaturalSites, tolerance: Array | float = TIGHT) -> State:
     """Move sites by Newton steps to the posterior's mode."""
     return move_sites(
         model,
@@ -50,6 +48,7 @@ def mode_sites(model: LatentModel, data: LatentData, start: NaturalSites) -> Sta
         start,
         value=partial(log_joint, model, data),
         target=lambda marginals: curvature_sites(model.likelihood, marginals.mean, data.y),
+        tolerance=tolerance,
     )
 
 
@@ -76,33 +75,28 @@ def log_evidence(model: LatentModel, data: LatentData, f: Float[Array, "n L"]) -
     return marginals.log_partition + model.likelihood.log_density(f, data.y).sum() - of_sites
 
 
-class LaplaceObjective(Objective):
-    """The approximate log evidence at given hyperparameters, the mode found from the sites of the last evaluation."""
+class LaplaceObjective(SiteObjective):
+    """The approximate log evidence at given hyperparameters."""
 
-    def __init__(self, model: LatentModel, data: LatentData, start: NaturalSites | None = None) -> None:
-        self.model, self.data = model, data
-        self.sites = empty_sites(model, data) if start is None else start
-
-    @property
-    def num_observations(self) -> int:  # noqa: D102
-        return len(self.data.rows)
-
-    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
-        value, gradient, sites = _evidence_at_mode(jnp.asarray(theta), self.model, self.data, self.sites, priors)
-        self.sites = sites if np.isfinite(value) else empty_sites(self.model, self.data)
-        return float(value), np.asarray(gradient)
+    def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
+        return _evidence_at_mode(theta, self.model, self.data, self.sites, priors, self.tolerance)
 
 
 @eqx.filter_jit
 def _evidence_at_mode(
-    theta: Array, template: LatentModel, data: LatentData, start: NaturalSites, priors: Matched
+    theta: Array,
+    template: LatentModel,
+    data: LatentData,
+    start: NaturalSites,
+    priors: Matched,
+    tolerance: Array | float,
 ) -> tuple[Array, Array, NaturalSites]:
     """Return the log evidence (plus log prior), its gradient in the coordinates theta, and the sites at the mode.
 
     The mode f moves with theta. It solves f = newton(theta, f), so the gradient gains lambda' d newton / d theta with
     lambda = d value / df + (d newton / df)' lambda.
     """
-    state = mode_sites(parameters.unpack(template, theta), data, start)
+    state = mode_sites(parameters.unpack(template, theta), data, start, tolerance)
     mode = jax.lax.stop_gradient(state.marginals.mean)
 
     def objective(theta: Array, f: Array) -> Array:

@@ -10,6 +10,7 @@ and is taken only if it does not lower what the method maximises.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from jaxtyping import Array, Float
 
 from hypergauss import parameters
 from hypergauss.inference.conditioning import choose_solver, condition
+from hypergauss.inference.learning import Objective
 from hypergauss.inference.marginals import (
     DenseSystem,
     LowRankSystem,
@@ -30,13 +32,16 @@ from hypergauss.inference.marginals import (
     System,
 )
 from hypergauss.inference.posterior import Posterior, Prior
+from hypergauss.inference.priors import Matched
 from hypergauss.inference.projection import Inducing
 from hypergauss.inference.sites import Sites
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Likelihood
 
-#: The loop ends when a step gains less than this for each observation, after this many steps, or at this step length.
-_GAIN, _MOST_STEPS, _SHORTEST = 1e-7, 200, 1e-6
+#: The loop ends when a step gains less than this for each observation: while learning, and for a final answer.
+LOOSE, TIGHT = 1e-7, 1e-10
+#: Or after this many steps, or at this step length.
+_MOST_STEPS, _SHORTEST = 300, 1e-6
 #: How a step's length follows success and failure. Where full steps, of length 1, creep, longer ones do not.
 _GROWTH, _SHRINKAGE, _LONGEST = 1.5, 0.3, 16.0
 #: Precision below which a site says nothing.
@@ -81,6 +86,39 @@ class LatentData(eqx.Module):
         return cls(rows, parameters.as_array(y), system)
 
 
+class SiteObjective(Objective):
+    """An objective of hyperparameters whose every evaluation moves sites, from where the last one left them.
+
+    Parameters
+    ----------
+    model : LatentModel
+        Whose hyperparameters are to be set.
+    data : LatentData
+        What was observed.
+    start : NaturalSites, optional
+        Where to begin.
+    """
+
+    def __init__(self, model: LatentModel, data: LatentData, start: NaturalSites | None = None) -> None:
+        self.model, self.data = model, data
+        self.sites = empty_sites(model, data) if start is None else start
+        self.tolerance = LOOSE
+
+    @property
+    def num_observations(self) -> int:  # noqa: D102
+        return len(self.data.rows)
+
+    @abstractmethod
+    def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:
+        """Return value, gradient, and the sites found, from ``self.sites`` to ``self.tolerance``."""
+
+    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
+        value, gradient, sites = self.evaluate(jnp.asarray(theta), priors)
+        # Where the arithmetic fails, the next evaluation starts from sites that say nothing.
+        self.sites = sites if np.isfinite(value) else empty_sites(self.model, self.data)
+        return float(value), np.asarray(gradient)
+
+
 def empty_sites(model: LatentModel, data: LatentData) -> NaturalSites:
     """Return sites that say nothing, where q is the prior."""
     zeros = jnp.zeros((len(data.rows), model.likelihood.num_latents))
@@ -106,6 +144,7 @@ def move_sites(
     *,
     value: Callable[[NaturalSites], tuple[Array, Marginals]],
     target: Callable[[Marginals], NaturalSites],
+    tolerance: Array | float = TIGHT,
 ) -> State:
     """Move sites towards their targets until the value stops rising; no step is taken that lowers it.
 
@@ -119,6 +158,8 @@ def move_sites(
         What the steps must not lower.
     target : callable (marginals) -> sites
         Where a full step goes to.
+    tolerance : float
+        The gain, for each observation, below which a step is the last.
     """
     shape = jax.eval_shape(value, start)[1]
     nowhere = jax.tree.map(lambda leaf: jnp.zeros(jnp.shape(leaf)), shape)
@@ -126,20 +167,20 @@ def move_sites(
     first = State(start, nowhere, lowest, start, one, jnp.asarray(jnp.inf), jnp.asarray(0))
 
     def unfinished(state: State) -> Array:
-        enough = _GAIN * len(data.rows)
+        enough = tolerance * len(data.rows)
         return (state.gain > enough) & (state.taken < _MOST_STEPS) & (state.step > _SHORTEST)
 
     def advance(state: State) -> State:
         here = state.sites
         if model.likelihood.is_shift_invariant:
             here = _without_common_shift(here, state.marginals.mean, model.mean)
-        step = jnp.where(state.taken == 0, 1.0, state.step)
-        trial = jax.tree.map(lambda old, new: (1 - step) * old + step * new, here, state.target)
+        trial = jax.tree.map(lambda old, new: (1 - state.step) * old + state.step * new, here, state.target)
         reached, marginals = value(trial)
         good = jnp.isfinite(reached) & (marginals.total_variance > 0).all() & (reached >= state.value)
-        # The first pass only evaluates the start: there is nothing yet that it could have gained.
-        gain = jnp.where(state.taken == 0, jnp.inf, reached - state.value)
-        longer = jnp.minimum(_LONGEST, _GROWTH * state.step)
+        # The first pass only evaluates the start: nothing is gained yet, and no step has proved good.
+        is_start = state.taken == 0
+        gain = jnp.where(is_start, jnp.inf, reached - state.value)
+        longer = jnp.where(is_start, 1.0, jnp.minimum(_LONGEST, _GROWTH * state.step))
         accepted = State(trial, marginals, reached, target(marginals), longer, gain, state.taken + 1)
         # A step that overshoots is shortened; one that loses next to nothing was at the top already.
         lost = jnp.where(jnp.isfinite(reached), jnp.abs(reached - state.value), jnp.inf)

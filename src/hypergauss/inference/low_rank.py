@@ -218,7 +218,8 @@ class LowRankPosterior(Posterior):
         targets = np.asarray(sites.mean) - prior.mean
         b = self._project(targets)
         outputs = targets.shape[1]
-        log_det = np.log(diagonal).sum() + np.log(2 * np.pi * self._d).sum()
+        # Sites of a likelihood that is not log-concave may have negative variances; then this is no evidence.
+        log_det = np.log(diagonal).sum() + np.log(2 * np.pi * np.abs(self._d)).sum()
         quadratic = (targets**2 / self._d[:, None]).sum() - (b * (self._coefficient_covariance @ b)).sum()
         self.log_evidence = float(-0.5 * (quadratic + outputs * log_det) + sites.log_offset)
 

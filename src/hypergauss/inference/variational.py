@@ -17,12 +17,10 @@ from functools import partial
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss import parameters
-from hypergauss.inference.latent import LatentData, LatentModel, State, empty_sites, move_sites
-from hypergauss.inference.learning import Objective
+from hypergauss.inference.latent import TIGHT, LatentData, LatentModel, SiteObjective, State, move_sites
 from hypergauss.inference.marginals import Marginals, NaturalSites
 from hypergauss.inference.priors import Matched, log_prior
 from hypergauss.likelihoods import Likelihood
@@ -38,7 +36,7 @@ def elbo(model: LatentModel, data: LatentData, sites: NaturalSites) -> tuple[Flo
 
 
 @eqx.filter_jit
-def best_sites(model: LatentModel, data: LatentData, start: NaturalSites) -> State:
+def best_sites(model: LatentModel, data: LatentData, start: NaturalSites, tolerance: Array | float = TIGHT) -> State:
     """Move sites by natural-gradient steps until the bound stops rising."""
     return move_sites(
         model,
@@ -46,6 +44,7 @@ def best_sites(model: LatentModel, data: LatentData, start: NaturalSites) -> Sta
         start,
         value=partial(elbo, model, data),
         target=lambda marginals: likelihood_sites(model.likelihood, marginals, data.y),
+        tolerance=tolerance,
     )
 
 
@@ -62,30 +61,25 @@ def likelihood_sites(likelihood: Likelihood, marginals: Marginals, y: Float[Arra
     return NaturalSites(slope + precision * marginals.mean, precision)
 
 
-class VariationalObjective(Objective):
-    """The best bound at given hyperparameters, found from the sites of the last evaluation."""
+class VariationalObjective(SiteObjective):
+    """The best bound at given hyperparameters."""
 
-    def __init__(self, model: LatentModel, data: LatentData, start: NaturalSites | None = None) -> None:
-        self.model, self.data = model, data
-        self.sites = empty_sites(model, data) if start is None else start
-
-    @property
-    def num_observations(self) -> int:  # noqa: D102
-        return len(self.data.rows)
-
-    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
-        value, gradient, sites = _best_bound(jnp.asarray(theta), self.model, self.data, self.sites, priors)
-        # Where the arithmetic fails, the next evaluation starts from sites that say nothing.
-        self.sites = sites if np.isfinite(value) else empty_sites(self.model, self.data)
-        return float(value), np.asarray(gradient)
+    def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
+        return _best_bound(theta, self.model, self.data, self.sites, priors, self.tolerance)
 
 
 @eqx.filter_jit
 def _best_bound(
-    theta: Array, template: LatentModel, data: LatentData, start: NaturalSites, priors: Matched
+    theta: Array,
+    template: LatentModel,
+    data: LatentData,
+    start: NaturalSites,
+    priors: Matched,
+    tolerance: Array | float,
 ) -> tuple[Array, Array, NaturalSites]:
     """Return the best bound (plus log prior), its gradient in the coordinates theta, and the sites that reach it."""
-    sites = jax.lax.stop_gradient(best_sites(parameters.unpack(template, theta), data, start).sites)
+    state = best_sites(parameters.unpack(template, theta), data, start, tolerance)
+    sites = jax.lax.stop_gradient(state.sites)
 
     def objective(theta: Array) -> Array:
         model = parameters.unpack(template, theta)
