@@ -39,6 +39,9 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("study", choices=[*STUDIES, "all"])
     reproduce.add_argument("--out", type=Path, default=Path("results"), help="folder for the results (%(default)s)")
     reproduce.add_argument("--quick", action="store_true", help="fewer repetitions, to see that it runs")
+    reproduce.add_argument(
+        "--paper-recipe", action="store_true", help="congress: also train exactly as the paper's appendix says"
+    )
     reproduce.set_defaults(command=_reproduce)
     return parser
 
@@ -56,4 +59,5 @@ def _reproduce(options: argparse.Namespace) -> None:
 
     for name, module in STUDIES.items():
         if options.study in (name, "all"):
-            import_module(module).run(options.out, Console(), quick=options.quick)
+            switches = {"paper_recipe": True} if options.paper_recipe and name == "congress" else {}
+            import_module(module).run(options.out, Console(), quick=options.quick, **switches)

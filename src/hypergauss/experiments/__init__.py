@@ -2,6 +2,8 @@
 
 #: Name on the command line -> module with a function ``run(out, console, quick=False)``.
 STUDIES = {
+    "congress": "hypergauss.experiments.congress",
+    "inducing": "hypergauss.experiments.inducing",
     "automobiles": "hypergauss.experiments.automobiles",
     "size-exponent": "hypergauss.experiments.size_exponent",
 }

@@ -37,7 +37,7 @@ def publish(console: Console, path: Path, command: str, tables: Sequence[Table],
     """Print tables and notes, and write them with the command that made them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
-        paper = Console(file=file, width=110)
+        paper = Console(file=file, width=140)
         paper.print(f"$ {command}\n", highlight=False)
         for out in (console, paper):
             for table in tables:
