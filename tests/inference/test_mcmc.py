@@ -264,12 +264,12 @@ def test_an_interrupt_keeps_the_draws_made_so_far():
 
     def interrupt(line):
         lines.append(line)
-        if len(lines) == 3:
+        if len(lines) == 30:
             raise KeyboardInterrupt
 
     with pytest.warns(SamplingWarning, match="25 of 100 draws"):
         drawn = small_run(draws=100, warm_up=5, report=interrupt)
-    assert lines[0] == "10 of 105 draws in each chain, the first 5 to warm up"
+    assert lines[0] == "1 of 105 draws in each chain, the first 5 to warm up"
     assert np.array_equal(drawn.latents, small_run(draws=25, warm_up=5).latents)
 
 

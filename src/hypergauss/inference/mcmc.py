@@ -35,8 +35,6 @@ from hypergauss.parameters import as_array
 
 #: Each sweep factorises about seven n x n covariances, a second or two at this n.
 _MOST_VERTICES = 2000
-#: Draws of each chain between two reports. Small, since a compiled run cannot be interrupted.
-_CHUNK = 10
 
 
 class Coordinates(NamedTuple):
@@ -97,7 +95,7 @@ def sample_posterior(
     seed : int
         Of the pseudo-random numbers; the same seed gives the same draws.
     report : callable, optional
-        Called with a line of text every few draws. An interrupt (Ctrl-C) takes effect there; draws kept so far are
+        Called with a line of text after each draw. An interrupt (Ctrl-C) takes effect there; draws kept so far are
         returned, with a warning.
 
     Examples
@@ -123,28 +121,24 @@ def sample_posterior(
             "The likelihood is not finite at the model's hyperparameters. Likely causes: hyperparameters outside their "
             "range, or observations that the likelihood cannot produce."
         )
-    parts: list[Record] = []
+    kept: list[Record] = []
     total = warm_up + draws
-    done = 0
     try:
-        while done < total:
-            first = jnp.asarray(done)  # an array, so that one program serves all chunks
-            states, record = _advance(whitened, states, keys, first, thin, latent_steps)
-            # The last chunk may run past the end, which is cheaper than to compile a shorter one.
-            kept = slice(max(warm_up - done, 0), total - done)
-            parts.append(jax.tree.map(lambda array: np.asarray(array)[:, kept], record))  # noqa: B023
-            done += _CHUNK
+        # One draw of each chain a compiled run, since that cannot be interrupted and may take a minute.
+        for number in range(total):
+            # The number is passed as an array, so that one program serves all draws.
+            states, record = _draw(whitened, states, keys, jnp.asarray(number), thin, latent_steps)
+            if number >= warm_up:
+                kept.append(jax.tree.map(np.asarray, record))
             if report is not None:
-                report(f"{min(done, total):,} of {total:,} draws in each chain, the first {warm_up:,} to warm up")
+                report(f"{number + 1:,} of {total:,} draws in each chain, the first {warm_up:,} to warm up")
     except KeyboardInterrupt:
-        if done <= warm_up:
+        if not kept:
             raise
         warnings.warn(
-            f"Interrupted: {done - warm_up:,} of {draws:,} draws in each chain are returned.",
-            SamplingWarning,
-            stacklevel=2,
+            f"Interrupted: {len(kept):,} of {draws:,} draws in each chain are returned.", SamplingWarning, stacklevel=2
         )
-    found = Record(*(np.concatenate(arrays, axis=1) for arrays in zip(*parts, strict=True)))
+    found = Record(*(np.stack(arrays, axis=1) for arrays in zip(*kept, strict=True)))
     return Draws(vertices, found.latents, found.log_densities, found.u, whitened)
 
 
@@ -190,15 +184,15 @@ def _start(whitened: WhitenedModel, keys: Array, num_vertices: int) -> tuple[Coo
 
 
 @eqx.filter_jit
-def _advance(
+def _draw(
     whitened: WhitenedModel,
     states: Coordinates,
     keys: Array,
-    first: Array,
+    number: Array,
     thin: int,
     latent_steps: int,
 ) -> tuple[Coordinates, Record]:
-    """Make the next draws of each chain, numbered from ``first``; arrays with axes (chains, draws)."""
+    """Make the next draw of each chain, of this number; arrays have a first axis of chains."""
     elliptical_slice = _checks.optional("blackjax", "mcmc").elliptical_slice
 
     def slice_step(key: Array, position: Array, log_likelihood: Callable[[Array], Array]) -> Array:
@@ -223,15 +217,11 @@ def _advance(
         return Coordinates(u, z), None
 
     def chain(state_and_key: tuple[Coordinates, Array]) -> tuple[Coordinates, Record]:
-        state, key = state_and_key
-
-        def draw(state: Coordinates, number: Array) -> tuple[Coordinates, Record]:
-            state, _ = jax.lax.scan(sweep, state, jax.random.split(jax.random.fold_in(key, number), thin))
-            model = whitened.hyperprior.model(state.u)
-            latents = whitened.latents(model, state.z)
-            return state, Record(state.u, latents, whitened.log_densities(model, latents))
-
-        return jax.lax.scan(draw, state, first + jnp.arange(_CHUNK))
+        start, key = state_and_key
+        state, _ = jax.lax.scan(sweep, start, jax.random.split(jax.random.fold_in(key, number), thin))
+        model = whitened.hyperprior.model(state.u)
+        latents = whitened.latents(model, state.z)
+        return state, Record(state.u, latents, whitened.log_densities(model, latents))
 
     # One chain after another: side by side, every step would take as long as its slowest chain.
     return jax.lax.map(chain, (states, keys))
