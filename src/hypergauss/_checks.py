@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import numbers
 from collections.abc import Sequence
 from typing import Any
@@ -103,3 +104,11 @@ def same_length(first: str, n_first: int, second: str, n_second: int) -> None:
 def others(n: int) -> str:
     """Say how many further offenders there are, or nothing."""
     return "" if n <= 0 else f" and {n:,} other{'s' if n > 1 else ''}"
+
+
+def optional(module: str, extra: str) -> Any:
+    """Import a module that only some installations have, or name the extra that brings it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"This needs {module}. Install it with `pip install hypergauss[{extra}]`.") from error

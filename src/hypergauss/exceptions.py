@@ -14,3 +14,7 @@ class NumericalError(HypergaussError):
 
 class LearningWarning(UserWarning):
     """Hyperparameters were learned, but something about the result deserves a look."""
+
+
+class SamplingWarning(UserWarning):
+    """Draws were returned, but fewer than were asked for."""

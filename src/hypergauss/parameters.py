@@ -69,8 +69,8 @@ def reciprocal(name: str, lower: float, upper: float) -> Any:
 
 
 def _exp(value: Any) -> Any:
-    # Plain numbers stay with NumPy, where there is nothing to compile.
-    return np.exp(value) if isinstance(value, np.ndarray) else jnp.exp(value)
+    # Plain numbers stay with NumPy, where there is nothing to compile; and stay arrays, as fields hold.
+    return np.asarray(np.exp(value)) if isinstance(value, np.ndarray) else jnp.exp(value)
 
 
 def _same(value: Any) -> Any:
@@ -113,14 +113,24 @@ def pack(model: eqx.Module) -> np.ndarray:
 def unpack(model: Model, theta: np.ndarray | Array) -> Model:
     """Return the model with its free hyperparameters set from a vector of coordinates."""
     free = slots(model)
-    if not free:
-        return model
-    values, start = [], 0
+    parts = split(free, theta)
+    return replace(model, [slot.coordinate.inverse(part) for slot, part in zip(free, parts, strict=True)])
+
+
+def split(free: Sequence[Slot], vector: np.ndarray | Array) -> list[Any]:
+    """Cut the last axis of an array into one part for each hyperparameter, of the hyperparameter's shape."""
+    parts, start = [], 0
     for slot in free:
-        size = int(np.prod(slot.shape))
-        values.append(slot.coordinate.inverse(theta[start : start + size]).reshape(slot.shape))
-        start += size
-    return eqx.tree_at(lambda tree: [slot.of(tree) for slot in free], model, values)
+        stop = start + int(np.prod(slot.shape))
+        parts.append(vector[..., start:stop].reshape((*vector.shape[:-1], *slot.shape)))
+        start = stop
+    return parts
+
+
+def replace(model: Model, held: Sequence[Any]) -> Model:
+    """Return the model with what its free hyperparameters' fields hold replaced, in the order of `slots`."""
+    free = slots(model)
+    return eqx.tree_at(lambda tree: [slot.of(tree) for slot in free], model, list(held)) if free else model
 
 
 def bounds(model: eqx.Module) -> np.ndarray:

@@ -162,7 +162,7 @@ def move_sites(
         The gain, for each observation, below which a step is the last.
     """
     shape = jax.eval_shape(value, start)[1]
-    nowhere = jax.tree.map(lambda leaf: jnp.zeros(jnp.shape(leaf)), shape)
+    nowhere = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
     lowest, one = jnp.asarray(-jnp.inf), jnp.asarray(1.0)
     first = State(start, nowhere, lowest, start, one, jnp.asarray(jnp.inf), jnp.asarray(0))
 
@@ -176,7 +176,7 @@ def move_sites(
             here = _without_common_shift(here, state.marginals.mean, model.mean)
         trial = jax.tree.map(lambda old, new: (1 - state.step) * old + state.step * new, here, state.target)
         reached, marginals = value(trial)
-        good = jnp.isfinite(reached) & (marginals.total_variance > 0).all() & (reached >= state.value)
+        good = jnp.isfinite(reached) & marginals.is_proper & (reached >= state.value)
         # The first pass only evaluates the start: nothing is gained yet, and no step has proved good.
         is_start = state.taken == 0
         gain = jnp.where(is_start, jnp.inf, reached - state.value)

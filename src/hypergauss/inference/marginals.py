@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import lu_factor, lu_solve
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from hypergauss.inference.projection import Inducing
 from hypergauss.kernels import Kernel
@@ -35,11 +35,14 @@ class Marginals(NamedTuple):
     """Posterior mean and variance of each latent at each site, shape (n, L), and log Z summed over latents.
 
     ``unexplained`` is prior variance that a sparse approximation leaves out of what the sites see, shape (n, 1).
+    ``is_proper`` is false where negative precisions outweigh the prior: prior times sites is no distribution then,
+    though its formal variances may all be positive.
     """
 
     mean: Float[Array, "n L"]
     variance: Float[Array, "n L"]
     log_partition: Float[Array, ""]
+    is_proper: Bool[Array, ""]
     unexplained: Array | float = 0.0
 
     @property
@@ -63,13 +66,13 @@ class DenseSystem(eqx.Module):
         K = kernel.cross(self.inputs, self.inputs)
         eye = jnp.eye(K.shape[0])
 
-        def one(mean: Array, shift: Array, precision: Array) -> tuple[Array, Array, Array]:
+        def one(mean: Array, shift: Array, precision: Array) -> tuple[Array, Array, Array, Array]:
             factor = lu_factor(eye + K * precision)
             relative = shift - precision * mean
             S = lu_solve(factor, K)
             centred = S @ relative
             log_z = (shift * mean - precision * mean**2 / 2).sum() + (relative @ centred) / 2 - _log_det(factor[0]) / 2
-            return mean + centred, jnp.diagonal(S), log_z
+            return mean + centred, jnp.diagonal(S), log_z, _is_definite(S)
 
         return _for_each_latent(one, mean, sites)
 
@@ -95,7 +98,7 @@ class LowRankSystem(eqx.Module):
         rho = jnp.broadcast_to(kernel.remainder(self.inputs), F.shape[:1])
         eye = jnp.eye(F.shape[1])
 
-        def one(mean: Array, shift: Array, precision: Array) -> tuple[Array, Array, Array]:
+        def one(mean: Array, shift: Array, precision: Array) -> tuple[Array, Array, Array, Array]:
             keep = 1 / (1 + rho * precision)
             relative = (shift - precision * mean) * keep
             factor = lu_factor(eye + (F.T * (precision * keep)) @ F * w)
@@ -107,21 +110,25 @@ class LowRankSystem(eqx.Module):
             quadratic = b @ (C @ b) + (rho * relative**2 / keep).sum()
             log_det = _log_det(factor[0]) - jnp.log(keep).sum()
             log_z = (shift * mean - precision * mean**2 / 2).sum() + (quadratic - log_det) / 2
-            return mean + centred, variance, log_z
+            # With a weight below zero, C need not be definite, and the sign of the determinant is all there is to see.
+            proper = _is_definite(C) if kernel.has_positive_weights else _sign(factor) > 0
+            return mean + centred, variance, log_z, proper & (keep > 0).all()
 
         return _for_each_latent(one, mean, sites)
 
 
 def _for_each_latent(
-    one: Callable[[Array, Array, Array], tuple[Array, Array, Array]], mean: Float[Array, " L"], sites: NaturalSites
+    one: Callable[[Array, Array, Array], tuple[Array, Array, Array, Array]],
+    mean: Float[Array, " L"],
+    sites: NaturalSites,
 ) -> Marginals:
     """Return the marginals of all latents, one after another.
 
     A batched factorisation inside a compiled loop can wait for ever on a machine of two cores: XLA shares the batch
     among the threads of the pool that its own loop is running in.
     """
-    means, variances, log_z = jax.lax.map(lambda of: one(*of), (mean, sites.shift.T, sites.precision.T))
-    return Marginals(means.T, variances.T, log_z.sum())
+    means, variances, log_z, proper = jax.lax.map(lambda of: one(*of), (mean, sites.shift.T, sites.precision.T))
+    return Marginals(means.T, variances.T, log_z.sum(), proper.all())
 
 
 class SparseSystem(eqx.Module):
@@ -151,3 +158,16 @@ System = DenseSystem | LowRankSystem | SparseSystem
 def _log_det(lu: Float[Array, "n n"]) -> Float[Array, ""]:
     """Return the log determinant from an LU factor; the matrix is similar to a positive definite one."""
     return jnp.log(jnp.abs(jnp.diagonal(lu))).sum()
+
+
+def _sign(factor: tuple[Array, Array]) -> Float[Array, ""]:
+    """Return the sign of a determinant from an LU factorisation."""
+    lu, pivots = factor
+    swaps = (pivots != jnp.arange(len(pivots))).sum()
+    return jnp.prod(jnp.sign(jnp.diagonal(lu))) * (1 - 2 * (swaps % 2))
+
+
+def _is_definite(S: Float[Array, "n n"]) -> Bool[Array, ""]:
+    """Return whether a symmetric matrix has no eigenvalue below zero by more than rounding."""
+    slack = 1e-9 * jnp.abs(jnp.diagonal(S)).max() * jnp.eye(S.shape[0])
+    return jnp.isfinite(jnp.linalg.cholesky(jax.lax.stop_gradient((S + S.T) / 2 + slack))).all()

@@ -147,7 +147,7 @@ def _marginals(
 
     means, variances, divergences = jax.lax.map(one, (model.mean, q.shift, q.precision))
     unexplained = projected.unexplained(inputs)[:, None]
-    return Marginals(means.T, variances.T, jnp.zeros(()), unexplained), F, divergences.sum()
+    return Marginals(means.T, variances.T, jnp.zeros(()), jnp.asarray(True), unexplained), F, divergences.sum()
 
 
 @eqx.filter_jit
