@@ -12,6 +12,7 @@ from hypergauss._version import __version__
 
 if TYPE_CHECKING:
     from hypergauss import datasets, inference, kernels, metrics, plotting, spectrum
+    from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
@@ -22,8 +23,10 @@ __all__ = [
     "Graph",
     "Hypergraph",
     "HypergraphGPClassifier",
+    "HypergraphGPLVM",
     "HypergraphGPRegressor",
     "LogNormal",
+    "SpectralEmbedding",
     "Spectrum",
     "__version__",
     "datasets",
@@ -38,8 +41,10 @@ _HOMES = {
     "Graph": "graph",
     "Hypergraph": "hypergraph",
     "HypergraphGPClassifier": "estimators",
+    "HypergraphGPLVM": "embedding",
     "HypergraphGPRegressor": "estimators",
     "LogNormal": "inference",
+    "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
 }
 
