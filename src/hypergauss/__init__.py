@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, inference, kernels, metrics, plotting, spectrum
+    from hypergauss import datasets, inference, kernels, map_metrics, maps, metrics, plotting, spectrum
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
@@ -32,6 +32,8 @@ __all__ = [
     "datasets",
     "inference",
     "kernels",
+    "map_metrics",
+    "maps",
     "metrics",
     "plotting",
     "spectrum",

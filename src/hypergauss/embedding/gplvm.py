@@ -7,10 +7,8 @@ from typing import Any, NamedTuple, Self
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import _checks, parameters
 from hypergauss.embedding.inducing import choose_inducing, choose_solver
 from hypergauss.embedding.laplace import coordinate_covariances
-from hypergauss.embedding.memberships import Memberships, check_missing, expected
+from hypergauss.embedding.memberships import Memberships, check_missing, expected, membership_rows
 from hypergauss.embedding.model import LatentModel, Vertices
 from hypergauss.embedding.newcomers import Newcomers, newcomer_vectors, place, scene_of, spreads
 from hypergauss.embedding.objectives import LogPosterior, tabulate
@@ -40,7 +38,7 @@ from hypergauss.inference.priors import LogNormal
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
 from hypergauss.kernels.covariates import check_covariates
 from hypergauss.kernels.spectral import check_fixed
-from hypergauss.names import locate
+from hypergauss.parameters import as_array
 from hypergauss.spectrum import cached_spectrum
 
 #: Euclidean kernels of unit scale, by name; their variance and lengthscale are the model's own.
@@ -60,10 +58,10 @@ class Placement(NamedTuple):
 class HypergraphGPLVM(BaseEstimator):
     r"""Coordinates x_i ~ N(0, I) of the vertices under h_j | X ~ N(0, v K_XX * K_VV + sigma^2 I), column by column.
 
-    The h_j are the columns of the incidence matrix, as they are: the model has mean zero, like the paper's, and they are
-    not centred. * is the elementwise product, K_XX a Euclidean kernel on the coordinates, K_VV the Matern kernel of the
-    hypergraph. Coordinates, v, sigma^2 and the lengthscale l of K_XX are learned together by L-BFGS with exact gradients,
-    from several starts, the highest of which is kept.
+    The h_j are the columns of the incidence matrix as they are: the model has mean zero, like the paper's, and they
+    are not centred. * is the elementwise product, K_XX a Euclidean kernel on the coordinates, K_VV the Matern kernel
+    of the hypergraph. Coordinates, v, sigma^2 and the lengthscale l of K_XX are learned together by L-BFGS with exact
+    gradients, from several starts, the highest of which is kept.
 
     Parameters
     ----------
@@ -107,8 +105,8 @@ class HypergraphGPLVM(BaseEstimator):
         The coordinates u = x / l: a distance of 1 is one lengthscale of K_XX. Turned to their principal axes (except
         with a ``latent_kernel`` of your own).
     coordinate_covariance_ : array, shape (N, Q, Q)
-        Covariance of each vertex's coordinates: Laplace's, from exact second derivatives. Turning and shifting the whole
-        map is left out. With the sparse solver, given all other coordinates.
+        Covariance of each vertex's coordinates: Laplace's, from exact second derivatives. Turning and shifting the
+        whole map is left out. With the sparse solver, given all other coordinates.
     coordinate_std_ : array, shape (N, Q)
         The root of its diagonal.
     log_posterior_ : float
@@ -195,8 +193,8 @@ class HypergraphGPLVM(BaseEstimator):
         y : None
             There for scikit-learn, and ignored.
         missing : bool array or DataFrame of shape (N, M), optional
-            True where it is unknown whether the vertex belongs to the hyperedge, whatever ``H`` says there. Such entries
-            are left out of the likelihood; in the Laplacian they count as their hyperedge's mean membership.
+            True where it is unknown whether the vertex belongs to the hyperedge, whatever ``H`` says there. Such
+            entries are left out of the likelihood; in the Laplacian they count as their hyperedge's mean membership.
         """
         if not isinstance(H, Hypergraph):
             raise TypeError(
@@ -209,14 +207,15 @@ class HypergraphGPLVM(BaseEstimator):
         data = Memberships.of(H, unknown)
         if not len(data.edges):
             raise ValueError(
-                f"`H` must have a hyperedge with known members. Got {H} with none: there is nothing to tell vertices apart."
+                f"`H` must have a hyperedge with known members, or nothing tells vertices apart. Got {H} with none."
             )
         self.solver_ = choose_solver(self.solver, data, n_inducing)
 
         self._H = expected(H, unknown)
         vertices, covariates = self._vertices_and_covariates(H)
         models = {
-            name: self._model(coordinates, covariates, data) for name, coordinates in self._starts(n_components, data).items()
+            name: self._model(coordinates, covariates, data)
+            for name, coordinates in self._starts(n_components, data).items()
         }
         first = next(iter(models.values()))
         inducing = None
@@ -243,9 +242,7 @@ class HypergraphGPLVM(BaseEstimator):
         """Return what kernels need of every vertex, and the covariate kernel if there is one."""
         spectrum = cached_spectrum(self._H, None, _checks.real("size_exponent", self.size_exponent))
         names = ("nu", "lengthscale")
-        self._matern = Matern(
-            spectrum, self.nu, self.lengthscale, fixed=(*check_fixed(self.fixed, names), "variance")
-        )
+        self._matern = Matern(spectrum, self.nu, self.lengthscale, fixed=(*check_fixed(self.fixed, names), "variance"))
         if self.covariates is None:
             self._standardise = None
             return Vertices(spectrum.vertex_vectors, None), None
@@ -255,7 +252,7 @@ class HypergraphGPLVM(BaseEstimator):
         return Vertices(spectrum.vertex_vectors, table), SquaredExponential(table, fixed=("variance",))
 
     def _model(self, coordinates: np.ndarray, covariates: Kernel | None, data: Memberships) -> LatentModel:
-        """Return the model at a start: variances that share the data's mean square, nine parts signal to one of noise."""
+        """Return the model at a start: the data's mean square, nine parts of it signal and one noise."""
         kernel = self.latent_kernel
         if not callable(kernel):
             kernel = LATENT_KERNELS[_checks.one_of("latent_kernel", kernel, tuple(LATENT_KERNELS))]
@@ -264,10 +261,10 @@ class HypergraphGPLVM(BaseEstimator):
             latent=kernel(coordinates),
             hypergraph=self._matern,
             covariates=covariates,
-            coordinates=coordinates,
-            latent_lengthscale=1.0,
-            variance=0.9 * size,
-            noise_variance=0.1 * size,
+            coordinates=as_array(coordinates),
+            latent_lengthscale=as_array(1.0),
+            variance=as_array(0.9 * size),
+            noise_variance=as_array(0.1 * size),
         )
 
     def _starts(self, n_components: int, data: Memberships) -> dict[str, np.ndarray]:
@@ -286,13 +283,11 @@ class HypergraphGPLVM(BaseEstimator):
                 found[f"random {number + 1}"] = rng.standard_normal((len(data.values), n_components))
         return {name: standardised(start, n_components, rng) for name, start in found.items()}
 
-    def _settle(
-        self, model: LatentModel, vertices: Vertices, data: Memberships, inducing: np.ndarray | None
-    ) -> None:
+    def _settle(self, model: LatentModel, vertices: Vertices, data: Memberships, inducing: np.ndarray | None) -> None:
         """Keep what was learned, condition on the memberships, and measure how sure the coordinates are."""
         if not callable(self.latent_kernel):  # the named kernels see distances or products only
             turned = to_principal_axes(np.asarray(model.coordinates))
-            model = eqx.tree_at(lambda m: m.coordinates, model, jnp.asarray(turned))
+            model = eqx.tree_at(lambda m: m.coordinates, model, as_array(turned))
         anchors = np.arange(len(data.values)) if inducing is None else inducing
         table = tabulate(model, vertices, anchors)
         if inducing is None:
@@ -335,7 +330,7 @@ class HypergraphGPLVM(BaseEstimator):
         array of shape (n, Q), or a pair of them
         """
         check_is_fitted(self)
-        rows = self._membership_rows(memberships)
+        rows = membership_rows(self._H, memberships)
         model = self._model_
         vertices = Vertices(self._newcomer_vectors(rows), self._newcomer_covariates(covariates, len(rows)))
         own = np.asarray(model.smooth_variances(vertices) + model.nugget(vertices))
@@ -362,33 +357,6 @@ class HypergraphGPLVM(BaseEstimator):
         scores[:, self._edges] = self._conditioned.left_out
         return pd.DataFrame(scores, index=self._H.vertices, columns=pd.Index(self._H.edges, tupleize_cols=False))
 
-    def _membership_rows(self, memberships: Any) -> np.ndarray:
-        """Return memberships of new vertices in the order of the fitted hyperedges, NaN where unknown."""
-        if isinstance(memberships, Hypergraph):
-            memberships = pd.DataFrame(
-                memberships.incidence.toarray(), columns=pd.Index(memberships.edges, tupleize_cols=False)
-            )
-        if isinstance(memberships, pd.DataFrame):
-            columns = locate(
-                self._H.edges,
-                list(memberships.columns),
-                argument="memberships",
-                owner=f"the {self._H.num_edges:,} hyperedges fitted",
-                cure="Leave out hyperedges that the model has not seen.",
-            )
-            rows = np.zeros((len(memberships), self._H.num_edges))
-            rows[:, columns] = memberships.to_numpy(dtype=float)
-        else:
-            rows = np.array(memberships.toarray() if sp.issparse(memberships) else memberships, dtype=float)
-        if rows.ndim != 2 or rows.shape[1] != self._H.num_edges or len(rows) == 0:
-            raise ValueError(
-                f"`memberships` must have a row a new vertex and a column for each of the {self._H.num_edges:,} hyperedges. "
-                f"Got shape {rows.shape}."
-            )
-        if (rows < 0).any() or np.isinf(rows).any():
-            raise ValueError("`memberships` must be finite and not negative. Write NaN where one is unknown.")
-        return rows
-
     def _newcomer_vectors(self, rows: np.ndarray) -> np.ndarray:
         shares = self._H.edge_degrees / self._H.num_vertices
         return newcomer_vectors(self._H, self._model_.hypergraph.spectrum, np.where(np.isnan(rows), shares, rows))
@@ -402,8 +370,8 @@ class HypergraphGPLVM(BaseEstimator):
         array = check_covariates(covariates)
         if array.shape != (n, len(self._standardise.centre)):
             raise ValueError(
-                f"`covariates` must have a row for each of the {n} new vertices and the {len(self._standardise.centre)} "
-                f"columns fitted. Got shape {array.shape}."
+                f"`covariates` must have a row for each of the {n} new vertices and the "
+                f"{len(self._standardise.centre)} columns fitted. Got shape {array.shape}."
             )
         return self._standardise(array)
 

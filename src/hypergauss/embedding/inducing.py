@@ -25,7 +25,7 @@ def choose_solver(solver: str, data: Memberships, n_inducing: int) -> str:
     N, m = data.values.shape
     P = len(data.patterns)
     J = min(n_inducing, N)
-    # N x N: the covariance, its two factors, slope, inverse and temporaries; and one inverse a pattern to predict with.
+    # N x N: the covariance, its factors, slope, inverse and temporaries; and one inverse a pattern to predict with.
     needs = {"dense": 8 * (10 * N**2 + P * N**2 + 4 * N * m), "sparse": 8 * (12 * N * J + P * J**2 + 4 * N * m)}
     chosen = solver
     if solver == "auto":
@@ -33,8 +33,8 @@ def choose_solver(solver: str, data: Memberships, n_inducing: int) -> str:
     if needs[chosen] > MOST_BYTES:
         cure = "Take `solver='sparse'`" if chosen == "dense" else "Lower `n_inducing`, or embed a part of the vertices"
         raise ValueError(
-            f"A {chosen} model must fit in {MOST_BYTES / 2**30:.0f} GB. With {N:,} vertices, {m:,} hyperedges and {P:,} "
-            f"patterns of known entries it takes about {needs[chosen] / 2**30:.1f} GB. {cure}."
+            f"A {chosen} model must fit in {MOST_BYTES / 2**30:.0f} GB. With {N:,} vertices, {m:,} hyperedges and "
+            f"{P:,} patterns of known entries it takes about {needs[chosen] / 2**30:.1f} GB. {cure}."
         )
     return chosen
 

@@ -1,6 +1,6 @@
 r"""Uncertainty of the coordinates: the Laplace approximation at the optimum, from the exact second derivatives.
 
-A coordinate u_aq moves only row and column a of C, dC = e_a d' + d e_a', where d_b = v K_VV[a, b] dk(u_a, u_b)/du_aq. With
+A coordinate u_aq moves only row and column a of C, dC = e_a d' + d e_a', d_b = v K_VV[a, b] dk(u_a, u_b)/du_aq. With
 P = C^-1, S = P Y Y' P and the slope G = dL/dC = (S - m P) / 2, the log likelihood L has the second derivatives
 
     d2L / du_aq du_br = sum over ij of G_ij d2C_ij - tr(P dC_br S dC_aq) + (m/2) tr(P dC_br P dC_aq),

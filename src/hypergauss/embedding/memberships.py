@@ -12,9 +12,11 @@ from typing import Any, NamedTuple, Self
 import equinox as eqx
 import numpy as np
 import pandas as pd
+import scipy.linalg
 import scipy.sparse as sp
 
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.names import locate
 
 
 class Patterns(eqx.Module):
@@ -30,9 +32,9 @@ class Patterns(eqx.Module):
         How many columns have the pattern.
     """
 
-    known: np.ndarray
-    root: np.ndarray
-    columns: np.ndarray
+    known: Any
+    root: Any
+    columns: Any
 
 
 class Memberships(NamedTuple):
@@ -89,7 +91,7 @@ class Memberships(NamedTuple):
 
 def _gram_root(Y: np.ndarray) -> np.ndarray:
     """Return a matrix with no more columns than rows and the same Y Y'."""
-    return Y if Y.shape[1] <= Y.shape[0] else np.linalg.qr(Y.T, mode="r").T
+    return Y if Y.shape[1] <= Y.shape[0] else scipy.linalg.qr(Y.T, mode="r")[0][: Y.shape[0]].T
 
 
 def check_missing(H: Hypergraph, missing: Any) -> np.ndarray | None:
@@ -114,3 +116,30 @@ def expected(H: Hypergraph, missing: np.ndarray | None) -> Hypergraph:
     known = np.where(missing, 0.0, H.incidence.toarray())
     shares = known.sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
     return Hypergraph.from_incidence(np.where(missing, shares, known), H.vertices, H.edges, weights=H.weights)
+
+
+def membership_rows(H: Hypergraph, memberships: Any) -> np.ndarray:
+    """Return memberships of new vertices in the order of the hypergraph's hyperedges, NaN where unknown."""
+    if isinstance(memberships, Hypergraph):
+        edges = pd.Index(memberships.edges, tupleize_cols=False)
+        memberships = pd.DataFrame(memberships.incidence.toarray(), columns=edges)
+    if isinstance(memberships, pd.DataFrame):
+        columns = locate(
+            H.edges,
+            list(memberships.columns),
+            argument="memberships",
+            owner=f"the {H.num_edges:,} hyperedges fitted",
+            cure="Leave out hyperedges that the model has not seen.",
+        )
+        rows = np.zeros((len(memberships), H.num_edges))
+        rows[:, columns] = memberships.to_numpy(dtype=float)
+    else:
+        rows = np.array(memberships.toarray() if sp.issparse(memberships) else memberships, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != H.num_edges or len(rows) == 0:
+        raise ValueError(
+            f"`memberships` must have a row a new vertex and a column for each of the {H.num_edges:,} hyperedges. "
+            f"Got shape {rows.shape}."
+        )
+    if (rows < 0).any() or np.isinf(rows).any():
+        raise ValueError("`memberships` must be finite and not negative. Write NaN where one is unknown.")
+    return rows

@@ -7,9 +7,9 @@ Each column of the incidence matrix is a draw h_j ~ N(0, C), independent given t
 with elementwise product *, a Euclidean kernel K_XX of unit variance on the coordinates, and the hypergraph kernel K_VV
 on the vertices (times a covariate kernel, if there is one). K_VV is b I plus low rank; its b makes a *nugget* of C.
 
-**Units.** K_XX sees the coordinates only through u = x / l, l its lengthscale. Learning moves u and l: the likelihood then
-holds u alone and the prior -l^2 |u|^2 / 2 ties them, so that the search has no narrow ridge to follow. The density in
-(x, l) has no maximum without a prior on l, since x and l can shrink together for ever: log l ~ N(0, 1).
+**Units.** K_XX sees the coordinates only through u = x / l, l its lengthscale. Learning moves u and l: the likelihood
+then holds u alone and the prior -l^2 |u|^2 / 2 ties them, so that the search has no narrow ridge to follow. The density
+in (x, l) has no maximum without a prior on l, since x and l can shrink together for ever: log l ~ N(0, 1).
 """
 
 from __future__ import annotations

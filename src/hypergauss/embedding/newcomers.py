@@ -1,7 +1,7 @@
 r"""New vertices: where they stand among known ones, given their memberships, with nothing learned again.
 
-**The hypergraph kernel.** A vertex enters Zhou's Laplacian through its row of the normalised incidence A = U diag(s) V',
-and U = A V / s. A new vertex with memberships r has the row a = d^-1/2 r diag(w)^1/2 D_e^-1/2, d = r w, with the
+**The hypergraph kernel.** A vertex enters Zhou's Laplacian by its row of the normalised incidence A = U diag(s) V', and
+U = A V / s. A new vertex with memberships r has the row a = d^-1/2 r diag(w)^1/2 D_e^-1/2, d = r w, with the
 hyperedge sizes D_e of the known vertices, and so the row a V / s of U. The kernel stays b I plus low rank,
 
     k(a, a') = b [same vertex] + (a V / s) diag(weights) (a' V / s)',

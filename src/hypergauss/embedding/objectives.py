@@ -75,7 +75,8 @@ class LogPosterior(Objective):
         vertices: Vertices,
         inducing: np.ndarray | None = None,
     ) -> None:
-        learned = [slot for kernel in (model.hypergraph, model.covariates) for slot in parameters.slots(kernel)]
+        kernels = [kernel for kernel in (model.hypergraph, model.covariates) if kernel is not None]
+        learned = any(parameters.slots(kernel) for kernel in kernels)
         anchors = np.arange(len(model.coordinates)) if inducing is None else inducing
         table = None if learned else tabulate(model, vertices, anchors)
         groups = memberships.grouped()

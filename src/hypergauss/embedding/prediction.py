@@ -1,6 +1,6 @@
 r"""What a fitted latent model says of an incidence entry: predictions at known and at new vertices.
 
-With anchors (all vertices, or the inducing ones) and c the covariances without nugget of a place with them, column j has
+With anchors (all vertices, or the inducing ones) and c a place's covariances with them, nugget aside, column j has
 
     mean m_j = c' w_j,    variance s^2 = v k(u, u) K_VV + sigma^2 - c' R c,
 

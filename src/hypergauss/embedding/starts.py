@@ -69,4 +69,3 @@ def to_principal_axes(coordinates: np.ndarray) -> np.ndarray:
     """Return the coordinates turned so that the first axis has the largest spread, the second the next, and so on."""
     _, _, axes = scipy.linalg.svd(coordinates - coordinates.mean(axis=0), full_matrices=False)
     return upright(coordinates @ axes.T)
-

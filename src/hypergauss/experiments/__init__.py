@@ -4,4 +4,5 @@
 STUDIES = {
     "automobiles": "hypergauss.experiments.automobiles",
     "size-exponent": "hypergauss.experiments.size_exponent",
+    "zoo": "hypergauss.experiments.zoo",
 }
