@@ -41,6 +41,8 @@ from hypergauss.kernels.spectral import check_fixed
 from hypergauss.parameters import as_array
 from hypergauss.spectrum import cached_spectrum
 
+#: The gain of an iteration, for each membership, below which a search ends: a map shows no smaller differences.
+_TOLERANCE = 1e-7
 #: Euclidean kernels of unit scale, by name; their variance and lengthscale are the model's own.
 LATENT_KERNELS: dict[str, Callable[[Any], Kernel]] = {
     "squared-exponential": lambda U: SquaredExponential(U, fixed=("lengthscale", "variance")),
@@ -142,7 +144,7 @@ class HypergraphGPLVM(BaseEstimator):
     >>> model.embedding_.shape
     (101, 2)
     >>> scores = model.reconstruct()
-    >>> bool(scores.loc["bear", ("milk", 1)] > scores.loc["carp", ("milk", 1)])
+    >>> bool(scores[("milk", 1)]["bear"] > scores[("milk", 1)]["carp"])
     True
     """
 
@@ -222,11 +224,9 @@ class HypergraphGPLVM(BaseEstimator):
         if self.solver_ == "sparse":
             inducing = choose_inducing(first, vertices, min(n_inducing, H.num_vertices))
         objective = LogPosterior(first, data, vertices, inducing)
+        options: dict[str, Any] = {"priors": self.priors, "max_iterations": max_iterations, "tolerance": _TOLERANCE}
         with progress(self.verbose) as report:
-            ends = {
-                name: climb(objective, model, priors=self.priors, max_iterations=max_iterations, report=report)
-                for name, model in models.items()
-            }
+            ends = {name: climb(objective, model, report=report, **options) for name, model in models.items()}
         best = highest(list(ends.values()))
         warn_unless_converged(best, max_iterations)
         self.starts_ = _report(ends, best)

@@ -95,11 +95,13 @@ class LogPosterior(Objective):
         return float(value), np.asarray(gradient)
 
 
+@eqx.filter_jit
 def own_variance(model: LatentModel, table: Table) -> Float[Array, " N"]:
     """Return the nugget of C plus the noise: the variance of each vertex that no other shares."""
     return model.variance * model.latent.variances(model.coordinates) * table.nugget + model.noise_variance
 
 
+@eqx.filter_jit
 def covariance(model: LatentModel, table: Table) -> Float[Array, "N N"]:
     """Return C = v K_XX * K_VV + sigma^2 I."""
     latent = model.latent.cross(model.coordinates, model.coordinates)

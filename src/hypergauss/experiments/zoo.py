@@ -199,6 +199,7 @@ def draw(zoo: Zoo, model: HypergraphGPLVM, nus: dict[float, tuple[np.ndarray, li
     reach = 1.05 * max(np.abs(X).max() for X, _ in nus.values())
     for ax, (nu, (X, (spread, silhouette, _))) in zip(row[0], nus.items(), strict=True):
         draw_map(X, types, markersize=12, legend=False, ax=ax)
+        ax.set_aspect("equal", adjustable="box")
         ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
         ax.set_title(f"$\\nu$ = {_nu(nu)}", fontsize=10)
         ax.set_xlabel(f"spread {spread}, silhouette {silhouette}", fontsize=8)

@@ -20,6 +20,8 @@ _CANDIDATES_PER_START = 4
 _FAILED = 1e10
 #: A search that stopped early still counts as converged if its last iterations gained less than this.
 _STALLED, _SMALL_GAIN = 3, 1e-2
+#: The gain of an iteration, for each number observed, below which a search ends.
+_TOLERANCE = 1e-9
 
 
 class Objective(ABC):
@@ -98,9 +100,12 @@ def climb(
     *,
     priors: Mapping[str, LogNormal] | None = None,
     max_iterations: int = 200,
+    tolerance: float = _TOLERANCE,
     report: Callable[[str], None] | None = None,
 ) -> Learned:
-    """Follow one start, the model's own hyperparameters, to the top; the arguments are those of `maximise`.
+    """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
+
+    It ends when an iteration gains less than ``tolerance`` for each number observed.
 
     A start where the objective cannot be evaluated ends where it began, with an objective of minus infinity.
     """
@@ -108,7 +113,7 @@ def climb(
     theta = parameters.pack(model)
     if max_iterations > 0:
         theta = _within(model, theta)
-    end = _ascend(loss, theta, parameters.bounds(model), max_iterations, report)
+    end = _ascend(loss, theta, parameters.bounds(model), max_iterations, tolerance, report)
     failed = end.loss >= _FAILED
     return Learned(
         model=parameters.unpack(model, end.theta),
@@ -169,6 +174,7 @@ def _ascend(
     start: np.ndarray,
     limits: np.ndarray,
     max_iterations: int,
+    tolerance: float,
     report: Callable[[str], None] | None,
 ) -> _Ascent:
     """Follow one start to the end."""
@@ -190,7 +196,7 @@ def _ascend(
             lowest[0] = (value, theta.copy())
         return value, gradient
 
-    options = {"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-6}
+    options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6}
     result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
     # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
     stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
