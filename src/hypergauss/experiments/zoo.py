@@ -1,6 +1,7 @@
 """A map of the zoo (paper, section 4.2): the hypergraph GPLVM against spectral, PCA, t-SNE and UMAP maps.
 
-101 animals; the seven types are never shown to any map. All settings are defaults: no label chose any of them.
+101 animals; the seven types are never shown to any map. All settings are the library's defaults. Scores by type were
+seen while the model was designed, so a table shows what other settings would have given.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from hypergauss.datasets import load_zoo
 from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.inference import LogNormal
 from hypergauss.map_metrics import hull_agreement, kmeans_agreement, nearest_neighbour_accuracy
 from hypergauss.maps import draw_map, place_labels
 
@@ -57,7 +59,7 @@ def gplvm(H: Hypergraph, **options: object) -> HypergraphGPLVM:
     """Fit the model at its defaults, and at one seed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an early stop shows in the table of starts
-        return HypergraphGPLVM(random_state=0, **options).fit(H)  # type: ignore[arg-type]
+        return HypergraphGPLVM(**{"random_state": 0, **options}).fit(H)  # type: ignore[arg-type]
 
 
 def maps(n_starts: int) -> dict[str, Callable[[Hypergraph], Iterator[np.ndarray]]]:
@@ -84,7 +86,7 @@ def maps(n_starts: int) -> dict[str, Callable[[Hypergraph], Iterator[np.ndarray]
                 warnings.simplefilter("ignore")  # that one seed means one thread
                 yield UMAP(random_state=seed).fit_transform(H.incidence.toarray())
 
-    found = {OURS: ours, "spectral (Zhou)": spectral, "PCA": pca, f"t-SNE, best of {n_starts} starts": tsne}
+    found = {OURS: ours, "spectral (Zhou)": spectral, "PCA": pca, f"t-SNE, least loss of {n_starts}": tsne}
     return found | ({f"UMAP, mean of {n_starts} seeds": umap} if find_spec("umap") else {})
 
 
@@ -151,9 +153,34 @@ def spread_by_nu(zoo: Zoo, nus: tuple[float, ...]) -> dict[float, tuple[np.ndarr
     for nu in track(nus, "nu", transient=True):
         X = gplvm(zoo.hypergraph, nu=nu).embedding_
         spread = np.sqrt((X**2).sum(axis=1).mean())
-        ami = kmeans_agreement(X, zoo.types).adjusted_mutual_information
-        found[nu] = (X, [f"{spread:.2f}", f"{silhouette_score(X, zoo.types):.3f}", f"{ami:.3f}"])
+        scores = (
+            silhouette_score(X, zoo.types),
+            kmeans_agreement(X, zoo.types).adjusted_mutual_information,
+            hull_agreement(X, zoo.types).adjusted_mutual_information,
+        )
+        found[nu] = (X, [f"{spread:.2f}", *(f"{s:.3f}" for s in scores)])
     return found
+
+
+def at_other_settings(zoo: Zoo, quick: bool) -> list[list[str]]:
+    """Return the scores of the model at settings near the defaults, and at other seeds of its random starts."""
+    settings: dict[str, dict[str, object]] = {
+        "its defaults": {},
+        "lengthscale 2.5": {"lengthscale": 2.5},
+        "lengthscale 10": {"lengthscale": 10.0},
+        "nu 1": {"nu": 1.0},
+        "nu 2.5": {"nu": 2.5},
+        "latent lengthscale held at 1": {"priors": {"latent_lengthscale": LogNormal(1.0, 1e-3)}},
+        "linear latent kernel": {"latent_kernel": "linear"},
+        **{f"seed {seed}": {"random_state": seed} for seed in range(1, 6)},
+    }
+    chosen = dict(list(settings.items())[:1]) if quick else settings
+    rows = []
+    for name, options in track(list(chosen.items()), "other settings", transient=True):
+        model = gplvm(zoo.hypergraph, **options)
+        scores = score(zoo, model.embedding_)
+        rows.append([name, f"{model.log_posterior_:,.1f}", *(f"{s:.3f}" for s in scores[:4])])
+    return rows
 
 
 def some_names(zoo: Zoo, seed: int = 0) -> dict[int, str]:
@@ -193,16 +220,20 @@ def draw(zoo: Zoo, model: HypergraphGPLVM, nus: dict[float, tuple[np.ndarray, li
     ax.set_title("Where each animal may stand: ellipses hold half of the probability")
     save(figure, out / "zoo-uncertainty.png")
 
-    figure, row = plt.subplots(
-        1, len(nus), figsize=(2.6 * len(nus), 3.1), dpi=_DPI, layout="constrained", squeeze=False
+    figure, (together, alone) = plt.subplots(
+        2, len(nus), figsize=(2.3 * len(nus), 5.2), dpi=_DPI, layout="constrained", squeeze=False
     )
     reach = 1.05 * max(np.abs(X).max() for X, _ in nus.values())
-    for ax, (nu, (X, (spread, silhouette, _))) in zip(row[0], nus.items(), strict=True):
-        draw_map(X, types, markersize=12, legend=False, ax=ax)
-        ax.set_aspect("equal", adjustable="box")
-        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
-        ax.set_title(f"$\\nu$ = {_nu(nu)}", fontsize=10)
-        ax.set_xlabel(f"spread {spread}, silhouette {silhouette}", fontsize=8)
+    for above, below, (nu, (X, (spread, silhouette, *_))) in zip(together, alone, nus.items(), strict=True):
+        for ax, half in ((above, reach), (below, 1.08 * np.abs(X).max())):
+            draw_map(X, types, markersize=12, legend=False, ax=ax)
+            ax.set_aspect("equal", adjustable="box")
+            ax.set(xlim=(-half, half), ylim=(-half, half))
+        above.set_title(f"$\\nu$ = {_nu(nu)}", fontsize=10)
+        above.set_xlabel(f"spread {spread}", fontsize=8)
+        below.set_xlabel(f"silhouette {silhouette}", fontsize=8)
+    together[0].set_ylabel("one scale", fontsize=9)
+    alone[0].set_ylabel("each its own scale", fontsize=9)
     save(figure, out / "zoo-nu.png")
 
 
@@ -241,8 +272,13 @@ def run(out: Path, console: Console, *, quick: bool = False) -> None:
     header = ["hidden: scored by", "area under the curve"]
     tables.append(make_table(title, header, mean_and_error(hidden, "what", {"auc": ".3f"})))
     nus = spread_by_nu(values, NUS[::3] if quick else NUS)
-    header = ["nu", "spread, in lengthscales", "silhouette of the types", "k-means AMI"]
+    header = ["nu", "spread, in lengthscales", "silhouette of the types", "k-means AMI", "hull AMI"]
     tables.append(make_table("The map as nu grows", header, [[_nu(nu), *words] for nu, (_, words) in nus.items()]))
+
+    header = ["hypergraph GPLVM with", "log posterior", *(word.replace("\n", " ") for word in _HEADER[1:5])]
+    tables.append(
+        make_table("Each attribute value a hyperedge, other settings", header, at_other_settings(values, quick))
+    )
 
     animals = range(0, 101, 20 if quick else 1)
     strayed = place_each_left_out(values, animals)
@@ -250,7 +286,9 @@ def run(out: Path, console: Console, *, quick: bool = False) -> None:
         f"Left out and placed by its traits, an animal lands nearest to one of its own type for "
         f"{len(animals) - len(strayed)} of {len(animals)}. Others: {', '.join(strayed) or 'none'}.",
         f"The first fit took {took[0]:.1f} s ({took[1]:.1f} s of processor time), compilation included.",
-        "All settings are defaults (nu 1.5, lengthscale 5, those of every Matern kernel here); no label chose them.",
+        "Settings: nu 1.5 and lengthscale 5 are those of every Matern kernel here, mean zero is the paper's. Scores by "
+        "type were seen, though, while the prior of the latent lengthscale was designed and centring was tried; the "
+        "table of other settings shows how much hangs on such choices.",
         "AMI: adjusted mutual information; hom.: homogeneity; compl.: completeness. Hull labels: of the hulls that "
         "hold a point, that of the nearest class mean. The paper does not state its rule for a point in several.",
     ]
