@@ -11,32 +11,20 @@ Target: at least 30 times faster than GPJax, to an evidence at least as high (to
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.common import alternate, fresh, is_quick, median, publish, table
+from benchmarks.common import alternate, environment, fresh, is_quick, median, publish, table
 from benchmarks.contest import judge
 from benchmarks.problem import Problem
 from hypergauss import Hypergraph, Spectrum
 
 EDGES, TARGET, SAME_EVIDENCE = 200, 30.0, 0.01
-HOME = Path(__file__).parents[1] / ".venv-gpjax"
 TIMES = {"evaluation": "evaluation", "again": "fit", "first": "fit, compiling"}
 OURS, DENSE, CAREFUL, OWN = "hypergauss", "dense NumPy", "GPJax + SciPy", "GPJax fit_lbfgs"
-
-
-def gpjax_python() -> str:
-    """Return the interpreter of GPJax's own environment, made if it is missing."""
-    python = HOME / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", HOME], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "gpjax==1.0.0"], check=True)
-    return str(python)
 
 
 def contest(num_vertices: int, repeats: int, python: str, *, with_own: bool) -> tuple[list[list[str]], list[list[str]]]:
@@ -90,7 +78,7 @@ def _target(faster: dict[str, float], gain: float) -> str:
 
 
 def main(*, quick: bool) -> None:
-    python = gpjax_python()
+    python = environment("gpjax", "gpjax==1.0.0")
     sizes = [500] if quick else [1_000, 2_000]
     contests = [contest(size, 1 if quick else 3, python, with_own=not quick) for size in sizes]
     columns = ("", *TIMES.values())

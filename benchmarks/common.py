@@ -51,6 +51,16 @@ def fresh(module: str, *arguments: object, python: str = sys.executable) -> Any:
     return json.loads(lines[-1]) if lines else None
 
 
+def environment(name: str, *requirements: str) -> str:
+    """Return the interpreter of an environment of its own, `.venv-NAME`, made if it is missing."""
+    home = _ROOT / f".venv-{name}"
+    python = home / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *requirements], check=True)
+    return str(python)
+
+
 def alternate(tasks: Mapping[Any, Callable[[], dict[str, Any]]], repeats: int) -> dict[Any, list[dict[str, Any]]]:
     """Run all tasks in turn, again and again, every other round backwards, so that all meet the same machine."""
     outcomes: dict[Any, list[dict[str, Any]]] = {name: [] for name in tasks}

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.common import timed
 from hypergauss import Hypergraph, HypergraphGPLVM, SpectralEmbedding
-from hypergauss.map_metrics import kmeans_agreement
+from hypergauss.metrics import kmeans_agreement
 
 KINDS, QUESTIONS, OTHERWISE = 8, 20, 0.15
 

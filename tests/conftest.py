@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 
 from tests.hypergraphs import random_hypergraph  # noqa: E402
 
+collect_ignore = ["references"]  # scripts that run in environments of their own
+
 settings.register_profile(
     "quick",
     max_examples=12,

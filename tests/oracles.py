@@ -1,7 +1,10 @@
 """The formulas once more, written the long way: loops, dense matrices, SciPy."""
 
+import itertools
+
 import numpy as np
-from scipy.stats import multivariate_normal
+from scipy.integrate import quad, trapezoid
+from scipy.stats import multivariate_normal, norm
 
 
 def zhou_laplacian(H, size_exponent=0.0):
@@ -70,3 +73,27 @@ def central_differences(f, x, step=1e-5):
         shift = step * np.eye(len(x))[i]
         gradient[i] = (f(x + shift) - f(x - shift)) / (2 * step)
     return gradient
+
+
+def gaussian_expectation(g, mean, variance):
+    """Return E g(f) for independent f_l ~ N(mean_l, variance_l), by the trapezoidal rule on a fine grid of all latents.
+
+    g takes points of shape (m, L) to values of shape (m,).
+    """
+    z = np.linspace(-10.0, 10.0, {1: 40_001, 2: 401, 3: 81}[len(mean)])
+    points = np.array(list(itertools.product(z, repeat=len(mean)))) * np.sqrt(variance) + mean
+    values = np.asarray(g(points)).reshape([len(z)] * len(mean))
+    for _ in mean:  # the last latent first
+        values = trapezoid(values * norm.pdf(z), x=z)
+    return float(values)
+
+
+def probability_of_largest(c, mean, variance):
+    """Return P(f_c > all other f_j) for independent f_l ~ N(mean_l, variance_l), by adaptive quadrature over f_c."""
+    std, others = np.sqrt(variance), np.arange(len(mean)) != c
+
+    def integrand(f):
+        return norm.pdf(f, mean[c], std[c]) * norm.cdf(f, mean[others], std[others]).prod()
+
+    ends = mean[c] - 10 * std[c], mean[c] + 10 * std[c]
+    return quad(integrand, *ends, points=np.clip(mean, *ends), epsabs=1e-12, limit=500)[0]

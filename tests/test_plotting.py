@@ -12,6 +12,7 @@ from hypergauss import Spectrum, plotting
 from hypergauss.datasets import load_zoo
 from hypergauss.inference.size_exponent import Profile
 from hypergauss.kernels import Matern
+from hypergauss.metrics import Reliability
 
 
 @pytest.fixture
@@ -28,6 +29,35 @@ def test_intervals_that_miss_are_counted_apart(ax):
         "90% interval covers the observation (67%)",
         "90% interval misses the observation (33%)",
     ]
+
+
+@pytest.fixture
+def bins():
+    """Two bins that hold vertices, three that hold none; the error is 0.25 * 0.1 + 0.75 * 0.2."""
+    empty = [np.nan] * 3
+    return Reliability(
+        np.arange(6) / 5,
+        confidence=np.array([*empty, 0.7, 0.9]),
+        accuracy=np.array([*empty, 0.8, 0.7]),
+        counts=np.array([0, 0, 0, 10, 30]),
+    )
+
+
+def test_a_reliability_diagram_marks_the_bins_that_hold_vertices(ax, bins):
+    assert plotting.reliability_diagram(bins, ax=ax) is ax
+    points = ax.collections[-1]
+    assert points.get_offsets().tolist() == [[0.7, 0.8], [0.9, 0.7]]
+    assert [text.get_text() for text in ax.texts] == ["10", "30"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["calibration error 0.175"]
+
+
+def test_classifiers_compared_on_one_diagram_share_the_diagonal_and_differ_in_colour(ax, bins):
+    for label in ("first", "second"):
+        plotting.reliability_diagram(bins, ax=ax, label=label)
+    diagonal, first, second = ax.lines
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    assert [first.get_color(), second.get_color()] == [plotting.BLUE, plotting.RED]
+    assert [text.get_text().split(":")[0] for text in ax.get_legend().get_texts()] == ["first", "second"]
 
 
 def test_the_filter_is_marked_at_every_eigenvalue(ax):

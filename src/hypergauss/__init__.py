@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, inference, kernels, map_metrics, maps, metrics, plotting, spectrum
+    from hypergauss import datasets, inference, kernels, maps, metrics, plotting, spectrum
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
+    from hypergauss.inducing import select_inducing_vertices
     from hypergauss.inference import LogNormal
     from hypergauss.spectrum import Spectrum
 
@@ -32,10 +33,10 @@ __all__ = [
     "datasets",
     "inference",
     "kernels",
-    "map_metrics",
     "maps",
     "metrics",
     "plotting",
+    "select_inducing_vertices",
     "spectrum",
 ]
 
@@ -48,6 +49,7 @@ _HOMES = {
     "LogNormal": "inference",
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
+    "select_inducing_vertices": "inducing",
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 
 def positive(name: str, value: Any, *, allow_infinite: bool = False) -> float:
@@ -75,6 +76,18 @@ def non_negative_array(name: str, values: Any) -> np.ndarray:
         raise ValueError(
             f"`{name}` must not be negative. Got {array[bad[0]]:g} at position {bad[0]}{others(len(bad) - 1)}."
         )
+    return array
+
+
+def labels(name: str, values: Any, *, missing: str) -> np.ndarray:
+    """Return class labels as a 1-D array, at least one and none missing; ``missing`` is the next step."""
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(f"`{name}` must be a list of labels, at least one. Got shape {np.shape(values)}.")
+    if pd.isna(array).any():
+        raise ValueError(f"`{name}` must not contain missing labels. {missing}")
     return array
 
 

@@ -7,7 +7,7 @@ eigenvectors above all, is data. `pack` lists the free hyperparameters of a whol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,6 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
+
+from hypergauss import _checks
 
 # Kernels with a wide spectrum lose positive definiteness in single precision.
 jax.config.update("jax_enable_x64", True)
@@ -87,6 +89,14 @@ def _declare(coordinate: Coordinate) -> Any:
 def as_array(value: Any) -> Array:
     """Return a value in double precision."""
     return jnp.asarray(value, dtype=jnp.float64)
+
+
+def check_fixed(fixed: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of fixed hyperparameters, checked to exist."""
+    chosen = (fixed,) if isinstance(fixed, str) else tuple(fixed)
+    for name in chosen:
+        _checks.one_of("fixed", name, names)
+    return chosen
 
 
 def slots(model: eqx.Module, *, free_only: bool = True) -> list[Slot]:

@@ -8,10 +8,12 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 from scipy.stats import norm
 
 from hypergauss.inference.size_exponent import Profile
 from hypergauss.kernels import SpectralKernel
+from hypergauss.metrics import Reliability
 
 #: Okabe and Ito (2008): told apart by all common forms of colour vision.
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
@@ -50,6 +52,52 @@ def predicted_against_observed(y: Any, mean: Any, std: Any, *, level: float = 0.
     ax.plot(ends, ends, color=GREY, lw=1, zorder=0)
     ax.set(xlabel="observed", ylabel="predicted")
     ax.legend(frameon=False, fontsize="small", loc="upper left")
+    return ax
+
+
+def reliability_diagram(reliability: Reliability, *, ax: Axes | None = None, label: str | None = None) -> Axes:
+    """Draw accuracy against confidence, bin by bin: honest probabilities lie on the diagonal.
+
+    Points below it are overconfident. A point's area grows with the vertices in its bin, whose number stands beside
+    it; the dotted lines are the gaps that the calibration error averages. Draw again on the same Axes with another
+    ``label`` to compare classifiers: each takes the next colour.
+    """
+    ax = new_axes(ax)
+    if not ax.has_data():
+        ax.plot([0, 1], [0, 1], color=GREY, lw=1, zorder=0)
+        ax.set(xlabel="confidence: probability of the predicted class", ylabel="accuracy", aspect="equal")
+        ax.set(xlim=(0, 1.05), ylim=(-0.08, 1.08))
+        ax.set_prop_cycle(color=[BLUE, RED, GREEN, PURPLE, ORANGE])
+    held = reliability.counts > 0
+    confidence, accuracy, counts = reliability.confidence[held], reliability.accuracy[held], reliability.counts[held]
+    (line,) = ax.plot(confidence, accuracy, lw=1, alpha=0.5)
+    colour = line.get_color()
+    ax.vlines(confidence, confidence, accuracy, color=colour, lw=1.2, ls=":")
+    error = f"calibration error {reliability.calibration_error():.3f}"
+    ax.scatter(
+        confidence,
+        accuracy,
+        s=20 + 160 * counts / counts.max(),
+        color=colour,
+        edgecolor="white",
+        zorder=3,
+        label=error if label is None else f"{label}: {error}",
+    )
+    for x, y, count in zip(confidence, accuracy, counts, strict=True):
+        # On the side away from the diagonal, clear of the dotted line.
+        side = 1 if y > x else -1
+        ax.annotate(
+            f"{count:,}",
+            (x, y),
+            xytext=(0, side * 8),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if side > 0 else "top",
+            color=colour,
+            fontsize="x-small",
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],  # legible over another classifier's lines
+        )
+    ax.legend(frameon=False, fontsize="small", loc="upper left", markerscale=0.6)
     return ax
 
 

@@ -1,4 +1,4 @@
-"""Every kernel that the contracts run, made for any hypergraph."""
+"""Every kernel that the contracts run, made for any hypergraph, and every likelihood."""
 
 import math
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from hypergauss import Spectrum
 from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, SquaredExponential, relations
+from hypergauss.likelihoods import Bernoulli, Gaussian, OrderedProbit, Poisson, RobustMax, Softmax, StudentT
 
 RISING = [0.05, 0.1, 0.4, 2.0]
 
@@ -35,3 +36,17 @@ KERNELS = {
 
 #: Those without low-rank structure, which only the dense solver serves.
 FEATURELESS = {"squared exponential", "sum without features"}
+
+LIKELIHOODS = {
+    "logit": Bernoulli("logit"),
+    "probit": Bernoulli("probit"),
+    "softmax": Softmax(3),
+    "robust-max": RobustMax(3),
+    "ordered probit": OrderedProbit(4, [-1.0, 0.2, 2.0]),
+    "ordered probit, two classes": OrderedProbit(2, [0.4]),
+    "ordered probit, a narrow class": OrderedProbit(3, [0.3, 0.302]),
+    "gaussian": Gaussian(0.4),
+    "poisson": Poisson(),
+    "student": StudentT(0.3, 4.0, fixed=()),
+    "student in the limit": StudentT(0.5, 1000.0, fixed=()),
+}

@@ -1,41 +1,55 @@
-"""No public kernel or solver stays outside the contracts."""
+"""No public kernel, likelihood or solver stays outside the contracts."""
 
 import inspect
 
 import pytest
 
-from hypergauss import kernels
+from hypergauss import kernels, likelihoods
 from hypergauss.inference.conditioning import SOLVERS
 from hypergauss.inference.posterior import Posterior
-from tests.contracts.cases import KERNELS
+from tests.contracts.cases import KERNELS, LIKELIHOODS
+
+
+def public(module, base):
+    """Return the classes that a module offers and that can be made."""
+    offered = (getattr(module, name) for name in module.__all__)
+    return {c for c in offered if inspect.isclass(c) and issubclass(c, base) and not inspect.isabstract(c)}
+
+
+def descendants(base):
+    """Return all classes of this package that derive from one, at any depth."""
+    children = {c for c in base.__subclasses__() if c.__module__.startswith("hypergauss.")}
+    return children.union(*(descendants(c) for c in children))
 
 
 def test_every_public_kernel_joins_the_contracts(hypergraph):
-    public = {
-        value
-        for name in kernels.__all__
-        if inspect.isclass(value := getattr(kernels, name))
-        and issubclass(value, kernels.Kernel)
-        and not inspect.isabstract(value)
-    }
-    assert len(public) >= 7
-    assert public <= {type(make(hypergraph)) for make in KERNELS.values()}
+    found = public(kernels, kernels.Kernel)
+    assert len(found) >= 7
+    assert found <= {type(make(hypergraph)) for make in KERNELS.values()}
+
+
+def test_every_public_likelihood_joins_the_contracts():
+    found = public(likelihoods, likelihoods.Likelihood)
+    assert len(found) >= 7
+    assert found <= {type(likelihood) for likelihood in LIKELIHOODS.values()}
 
 
 def test_every_kernel_class_is_public():
-    found = set()
-    waiting = [kernels.Kernel]
-    while waiting:
-        children = [c for c in waiting.pop().__subclasses__() if c.__module__.startswith("hypergauss.")]
-        found.update(children)
-        waiting += children
+    found = descendants(kernels.Kernel)
     assert {kernel.__name__ for kernel in found if not kernel.__name__.startswith("_")} <= set(kernels.__all__)
+
+
+def test_every_likelihood_that_can_be_made_is_public():
+    found = {c for c in descendants(likelihoods.Likelihood) if not inspect.isabstract(c)}
+    assert {likelihood.__name__ for likelihood in found} <= set(likelihoods.__all__)
 
 
 def test_every_solver_can_be_asked_for_by_name():
     assert {"auto", *(posterior.solver for posterior in Posterior.__subclasses__())} == set(SOLVERS)
 
 
-@pytest.mark.parametrize("name", kernels.__all__)
-def test_every_public_kernel_is_documented(name):
-    assert inspect.getdoc(getattr(kernels, name))
+@pytest.mark.parametrize(
+    ("module", "name"), [(module, name) for module in (kernels, likelihoods) for name in module.__all__]
+)
+def test_every_public_kernel_and_likelihood_is_documented(module, name):
+    assert inspect.getdoc(getattr(module, name))

@@ -12,7 +12,7 @@ from hypergauss.datasets import load_zoo
 from hypergauss.embedding import inducing
 from hypergauss.exceptions import LearningWarning
 from hypergauss.kernels import SquaredExponential
-from hypergauss.map_metrics import kmeans_agreement, nearest_neighbour_accuracy
+from hypergauss.metrics import kmeans_agreement, nearest_neighbour_accuracy
 from tests.hypergraphs import relabelled
 
 ZOO = load_zoo()

@@ -8,33 +8,15 @@ from scipy.special import logsumexp
 
 from hypergauss import Spectrum, parameters
 from hypergauss.inference import maximise
+from hypergauss.inference.latent import GaussianLatents, LatentData, empty_sites
 from hypergauss.inference.marginals import DenseSystem, LowRankSystem, NaturalSites
-from hypergauss.inference.variational import (
-    LatentData,
-    LatentModel,
-    VariationalObjective,
-    best_sites,
-    elbo,
-    empty_sites,
-    latent_posteriors,
-)
-from hypergauss.kernels import Bernstein, Matern
+from hypergauss.inference.variational import VariationalObjective, best_sites, elbo
+from hypergauss.kernels import Bernstein
 from hypergauss.likelihoods import Bernoulli, RobustMax, Softmax
 from tests.hypergraphs import hypergraph_of_sizes
+from tests.inference.problems import classification as problem
 
 SYSTEMS = [DenseSystem, LowRankSystem]
-
-
-def problem(likelihood, seed=0, n=25):
-    """Return a model, rows and labels drawn from it."""
-    rng = np.random.default_rng(seed)
-    H = hypergraph_of_sizes(40, [3, 5, 8, 12] * 3, seed=seed)
-    kernel = Matern(Spectrum.of(H), 2.0, 8.0, variance=2.0)
-    f = kernel.prior_draws(np.arange(40), likelihood.num_latents, rng)
-    p = np.asarray(likelihood.probabilities(jnp.asarray(f), jnp.full(f.shape, 1e-12)))
-    y = np.array([rng.choice(likelihood.num_classes, p=row / row.sum()) for row in p])
-    rows = rng.permutation(40)[:n]
-    return LatentModel(kernel, likelihood, jnp.zeros(likelihood.num_latents)), rows, y[rows]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -64,8 +46,8 @@ def test_both_systems_reach_one_bound(likelihood):
     model, rows, y = problem(likelihood)
     found = []
     for solver in ("dense", "low-rank"):
-        data = LatentData.of(model.kernel, rows, y, solver)
-        found.append(float(best_sites(model, data, empty_sites(model, data)).elbo))
+        data = LatentData.of(model.kernel, rows, y, solver=solver)
+        found.append(float(best_sites(model, data, empty_sites(model, data)).value))
     assert found[0] == pytest.approx(found[1], abs=1e-6)
 
 
@@ -75,7 +57,7 @@ def test_no_step_lowers_the_bound_and_its_end_is_a_maximum(likelihood):
     data = LatentData.of(model.kernel, rows, y)
     start = elbo(model, data, empty_sites(model, data))[0]
     end = best_sites(model, data, empty_sites(model, data))
-    assert end.elbo > start
+    assert end.value > start
     slope = jax.grad(lambda sites: elbo(model, data, sites)[0])(end.sites)
     assert max(float(jnp.abs(part).max()) for part in slope) < 1e-3
 
@@ -84,7 +66,7 @@ def test_the_bound_stays_below_the_evidence():
     """The log evidence of a binary model by averaging the likelihood over draws of the prior."""
     model, rows, y = problem(Bernoulli(), n=8)
     data = LatentData.of(model.kernel, rows, y)
-    bound = float(best_sites(model, data, empty_sites(model, data)).elbo)
+    bound = float(best_sites(model, data, empty_sites(model, data)).value)
     draws = model.kernel.prior_draws(rows, 400_000, np.random.default_rng(0))
     logs = -np.log1p(np.exp(-(2 * y - 1)[:, None] * draws)).sum(axis=0)
     evidence = logsumexp(logs) - np.log(logs.size)
@@ -99,7 +81,7 @@ def test_the_gradient_of_the_best_bound_matches_finite_differences(likelihood):
 
     def best(theta):
         moved = parameters.unpack(model, jnp.asarray(theta))
-        return float(best_sites(moved, data, empty_sites(moved, data)).elbo)
+        return float(best_sites(moved, data, empty_sites(moved, data)).value)
 
     sites = best_sites(model, data, empty_sites(model, data)).sites
     gradient = jax.grad(lambda t: elbo(parameters.unpack(model, t), data, sites)[0])(jnp.asarray(theta))
@@ -113,7 +95,7 @@ def test_posteriors_at_the_sites_are_the_marginals():
         model, rows, y = problem(likelihood, seed=3)
         data = LatentData.of(model.kernel, rows, y)
         state = best_sites(model, data, empty_sites(model, data))
-        for latent, posterior in enumerate(latent_posteriors(model, data, state.sites)):
+        for latent, posterior in enumerate(GaussianLatents.of(model, data, state.sites).posteriors):
             assert np.allclose(posterior.mean(rows)[:, 0], state.marginals.mean[:, latent], atol=1e-6)
             assert np.allclose(posterior.variance(rows), state.marginals.variance[:, latent], atol=1e-6)
 
@@ -121,6 +103,6 @@ def test_posteriors_at_the_sites_are_the_marginals():
 def test_learning_raises_the_bound():
     model, rows, y = problem(Softmax(3), seed=4)
     data = LatentData.of(model.kernel, rows, y)
-    before = float(best_sites(model, data, empty_sites(model, data)).elbo)
+    before = float(best_sites(model, data, empty_sites(model, data)).value)
     learned = maximise(VariationalObjective(model, data), model, n_starts=1)
     assert learned.log_evidence > before + 0.1

@@ -1,11 +1,15 @@
-"""Data to try things on: bundled, and made to order."""
+"""Data to try things on: bundled, read from a data folder, and made to order."""
 
-from hypergauss.datasets.bundled import Dataset, load_automobiles, load_house_votes, load_zoo
+from hypergauss.datasets.bundled import load_automobiles, load_house_votes, load_zoo
+from hypergauss.datasets.dataset import Dataset
+from hypergauss.datasets.fetched import fetch_cora_coauthorship, fetch_peru_congress
 from hypergauss.datasets.synthetic import Planted, make_planted_hypergraph
 
 __all__ = [
     "Dataset",
     "Planted",
+    "fetch_cora_coauthorship",
+    "fetch_peru_congress",
     "load_automobiles",
     "load_house_votes",
     "load_zoo",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import NamedTuple
 
 import pandas as pd
 
+from hypergauss.datasets.dataset import Dataset
 from hypergauss.hypergraph import Hypergraph
 
 _AUTOMOBILE_CATEGORIES = [
@@ -22,27 +22,6 @@ _AUTOMOBILE_CATEGORIES = [
     "num-of-cylinders",
     "fuel-system",
 ]
-
-
-class Dataset(NamedTuple):
-    """A hypergraph, a target for its vertices, and the table both came from.
-
-    Attributes
-    ----------
-    hypergraph : Hypergraph
-        Who took part in what.
-    target : Series indexed by vertex
-        Values or labels; NaN where unknown.
-    table : DataFrame indexed by vertex
-        All attributes as published.
-    description : str
-        What it is and whom to credit.
-    """
-
-    hypergraph: Hypergraph
-    target: pd.Series
-    table: pd.DataFrame
-    description: str
 
 
 def load_zoo(presence_only: bool = False) -> Dataset:

@@ -37,8 +37,7 @@ from hypergauss.inference.learning import Learned, climb, highest
 from hypergauss.inference.priors import LogNormal
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
 from hypergauss.kernels.covariates import check_covariates
-from hypergauss.kernels.spectral import check_fixed
-from hypergauss.parameters import as_array
+from hypergauss.parameters import as_array, check_fixed
 from hypergauss.spectrum import cached_spectrum
 
 #: The gain of an iteration, for each membership, below which a search ends: a map shows no smaller differences.

@@ -11,13 +11,15 @@ from hypergauss.inference.low_rank import (
     low_rank_evidence,
 )
 from hypergauss.inference.posterior import Posterior, Prior
+from hypergauss.inference.projection import Inducing
 from hypergauss.inference.sites import Observations, Sites
+from hypergauss.inference.sparse import CollapsedBound, SparsePosterior
 from hypergauss.kernels import Kernel
 
 SOLVERS = ("auto", "dense", "low-rank")
 
 #: Any of the forms in which the log evidence can be evaluated again and again.
-Evidence = DenseEvidence | UniformEvidence | GeneralEvidence
+Evidence = DenseEvidence | UniformEvidence | GeneralEvidence | CollapsedBound
 
 
 def choose_solver(kernel: Kernel, num_sites: int, solver: str = "auto") -> str:
@@ -28,8 +30,8 @@ def choose_solver(kernel: Kernel, num_sites: int, solver: str = "auto") -> str:
     return "low-rank" if kernel.rank is not None and kernel.rank < num_sites else "dense"
 
 
-def condition(prior: Prior, sites: Sites, solver: str = "auto") -> Posterior:
-    """Return the prior given its sites, exactly.
+def condition(prior: Prior, sites: Sites, solver: str = "auto", inducing: Inducing | None = None) -> Posterior:
+    """Return the prior given its sites, exactly unless inducing variables are given.
 
     Parameters
     ----------
@@ -39,6 +41,8 @@ def condition(prior: Prior, sites: Sites, solver: str = "auto") -> Posterior:
         Gaussian observations of the latent function.
     solver : {"auto", "dense", "low-rank"}
         "dense" factorises the n x n covariance; "low-rank" works in the kernel's r features and is exact as well.
+    inducing : Inducing, optional
+        Variables that stand for the latent function: the sparse approximation, whatever the solver.
 
     Examples
     --------
@@ -50,11 +54,21 @@ def condition(prior: Prior, sites: Sites, solver: str = "auto") -> Posterior:
     >>> posterior.mean(np.arange(3)).ravel().round(3)
     array([0.89 , 1.007, 0.638])
     """
+    if inducing is not None:
+        return SparsePosterior(prior, sites, inducing)
     chosen = choose_solver(prior.kernel, len(sites.rows), solver)
     return DensePosterior(prior, sites) if chosen == "dense" else LowRankPosterior(prior, sites)
 
 
-def evidence_of(kernel: Kernel, observations: Observations, solver: str = "auto") -> Evidence:
-    """Return the log evidence as a function of hyperparameters, the data reduced as far as the solver allows."""
+def evidence_of(
+    kernel: Kernel, observations: Observations, solver: str = "auto", inducing: Inducing | None = None
+) -> Evidence:
+    """Return the log evidence, or its sparse bound, as a function of hyperparameters.
+
+    The data are reduced as far as the solver allows.
+    """
+    if inducing is not None:
+        inducing.check(kernel)
+        return CollapsedBound.of(kernel, observations, inducing)
     chosen = choose_solver(kernel, len(observations.rows), solver)
     return DenseEvidence.of(kernel, observations) if chosen == "dense" else low_rank_evidence(kernel, observations)

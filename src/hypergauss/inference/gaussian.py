@@ -15,6 +15,7 @@ from hypergauss.inference.conditioning import Evidence, evidence_of
 from hypergauss.inference.learning import Learned, Objective, maximise
 from hypergauss.inference.posterior import Prior
 from hypergauss.inference.priors import Matched, log_prior
+from hypergauss.inference.projection import Inducing
 from hypergauss.inference.sites import Observations
 from hypergauss.kernels import Kernel
 
@@ -49,10 +50,16 @@ class GaussianModel(eqx.Module):
 class EvidenceObjective(Objective):
     """The log evidence of observations, as a function of a Gaussian model's hyperparameters."""
 
-    def __init__(self, model: GaussianModel, observations: Observations, solver: str = "auto") -> None:
+    def __init__(
+        self,
+        model: GaussianModel,
+        observations: Observations,
+        solver: str = "auto",
+        inducing: Inducing | None = None,
+    ) -> None:
         self.model = model
         # On the device once, not at every evaluation.
-        self.evidence = jax.tree.map(jnp.asarray, evidence_of(model.kernel, observations, solver))
+        self.evidence = jax.tree.map(jnp.asarray, evidence_of(model.kernel, observations, solver, inducing))
         self._size = observations.mean.size
 
     @property
@@ -64,7 +71,14 @@ class EvidenceObjective(Objective):
         return float(value), np.asarray(gradient)
 
 
-def learn(model: GaussianModel, observations: Observations, *, solver: str = "auto", **options: Any) -> Learned:
+def learn(
+    model: GaussianModel,
+    observations: Observations,
+    *,
+    solver: str = "auto",
+    inducing: Inducing | None = None,
+    **options: Any,
+) -> Learned:
     """Return the model at the hyperparameters of highest log evidence (plus log prior).
 
     Parameters
@@ -73,12 +87,12 @@ def learn(model: GaussianModel, observations: Observations, *, solver: str = "au
         Its hyperparameters are the first start.
     observations : Observations
         The data.
-    solver : str
+    solver, inducing
         As for `condition`.
     **options
         As for `maximise`: ``priors``, ``n_starts``, ``max_iterations``, ``seed``, ``report``.
     """
-    return maximise(EvidenceObjective(model, observations, solver), model, **options)
+    return maximise(EvidenceObjective(model, observations, solver, inducing), model, **options)
 
 
 @eqx.filter_jit

@@ -12,12 +12,13 @@ from scipy.optimize import minimize
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
-from hypergauss.inference.priors import LogNormal, Matched, check_priors, match_priors
+from hypergauss.inference.priors import LogNormal, Matched, check_priors, log_prior, match_priors
 
 #: How many points are looked at for each start that is followed.
 _CANDIDATES_PER_START = 4
-#: The loss where the objective cannot be evaluated, larger than any that can.
-_FAILED = 1e10
+#: The loss where the objective cannot be evaluated, for each observation: worse than any point worth keeping, yet not
+#: so far off that a line search would give up its direction.
+_FAILED = 1e3
 #: A search that stopped early still counts as converged if its last iterations gained less than this.
 _STALLED, _SMALL_GAIN = 3, 1e-2
 #: The gain of an iteration, for each number observed, below which a search ends.
@@ -109,16 +110,19 @@ def climb(
 
     A start where the objective cannot be evaluated ends where it began, with an objective of minus infinity.
     """
-    loss = _Loss(objective, match_priors(model, check_priors(priors)))
+    matched = match_priors(model, check_priors(priors))
+    loss = _Loss(objective, matched)
     theta = parameters.pack(model)
     if max_iterations > 0:
         theta = _within(model, theta)
     end = _ascend(loss, theta, parameters.bounds(model), max_iterations, tolerance, report)
     failed = end.loss >= _FAILED
+    reached = parameters.unpack(model, end.theta)
+    height = -np.inf if failed else -end.loss / loss.scale
     return Learned(
-        model=parameters.unpack(model, end.theta),
-        log_evidence=-np.inf if failed else objective.value_and_gradient(end.theta, ())[0],
-        objective=-np.inf if failed else -end.loss / loss.scale,
+        model=reached,
+        log_evidence=height - float(log_prior(reached, matched)),
+        objective=height,
         trace=end.trace,
         converged=end.converged and not failed,
         message=end.message,

@@ -10,6 +10,7 @@ is the log of the integral of the prior times the sites.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -19,6 +20,7 @@ import numpy as np
 from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Float
 
+from hypergauss.inference.projection import Inducing
 from hypergauss.kernels import Kernel
 
 
@@ -30,11 +32,20 @@ class NaturalSites(NamedTuple):
 
 
 class Marginals(NamedTuple):
-    """Posterior mean and variance of each latent at each site, shape (n, L), and log Z summed over latents."""
+    """Posterior mean and variance of each latent at each site, shape (n, L), and log Z summed over latents.
+
+    ``unexplained`` is prior variance that a sparse approximation leaves out of what the sites see, shape (n, 1).
+    """
 
     mean: Float[Array, "n L"]
     variance: Float[Array, "n L"]
     log_partition: Float[Array, ""]
+    unexplained: Array | float = 0.0
+
+    @property
+    def total_variance(self) -> Float[Array, "n L"]:
+        """The variance of the latents themselves."""
+        return self.variance + self.unexplained
 
 
 class DenseSystem(eqx.Module):
@@ -60,8 +71,7 @@ class DenseSystem(eqx.Module):
             log_z = (shift * mean - precision * mean**2 / 2).sum() + (relative @ centred) / 2 - _log_det(factor[0]) / 2
             return mean + centred, jnp.diagonal(S), log_z
 
-        means, variances, log_z = jax.vmap(one, (0, 1, 1), (1, 1, 0))(mean, sites.shift, sites.precision)
-        return Marginals(means, variances, log_z.sum())
+        return _for_each_latent(one, mean, sites)
 
 
 class LowRankSystem(eqx.Module):
@@ -99,11 +109,43 @@ class LowRankSystem(eqx.Module):
             log_z = (shift * mean - precision * mean**2 / 2).sum() + (quadratic - log_det) / 2
             return mean + centred, variance, log_z
 
-        means, variances, log_z = jax.vmap(one, (0, 1, 1), (1, 1, 0))(mean, sites.shift, sites.precision)
-        return Marginals(means, variances, log_z.sum())
+        return _for_each_latent(one, mean, sites)
 
 
-System = DenseSystem | LowRankSystem
+def _for_each_latent(
+    one: Callable[[Array, Array, Array], tuple[Array, Array, Array]], mean: Float[Array, " L"], sites: NaturalSites
+) -> Marginals:
+    """Return the marginals of all latents, one after another.
+
+    A batched factorisation inside a compiled loop can wait for ever on a machine of two cores: XLA shares the batch
+    among the threads of the pool that its own loop is running in.
+    """
+    means, variances, log_z = jax.lax.map(lambda of: one(*of), (mean, sites.shift.T, sites.precision.T))
+    return Marginals(means.T, variances.T, log_z.sum())
+
+
+class SparseSystem(eqx.Module):
+    r"""Marginals with inducing variables c: f = F c + g, where sites see only F c, and g keeps its prior variance.
+
+    With q(c) = prior times sites this is the family of Titsias (2009) and Hensman et al. (2015), at its best q.
+    """
+
+    inputs: Any
+    inducing: Inducing
+
+    @classmethod
+    def of(cls, kernel: Kernel, rows: np.ndarray, inducing: Inducing) -> SparseSystem:
+        """Gather the kernel's inputs."""
+        return cls(kernel.inputs(rows), inducing)
+
+    def __call__(self, kernel: Kernel, mean: Float[Array, " L"], sites: NaturalSites) -> Marginals:
+        """Return the marginals under the kernel, the same for all latents, and a constant mean for each."""
+        projected = self.inducing.project(kernel)
+        seen = LowRankSystem(self.inputs)(projected, mean, sites)
+        return seen._replace(unexplained=projected.unexplained(self.inputs)[:, None])
+
+
+System = DenseSystem | LowRankSystem | SparseSystem
 
 
 def _log_det(lu: Float[Array, "n n"]) -> Float[Array, ""]:

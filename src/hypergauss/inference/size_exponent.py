@@ -13,7 +13,10 @@ LOWEST, HIGHEST, FINEST_STEP = -2.0, 4.0, 0.0625
 #: The gain in log evidence for which 0 is left: maximising over the exponent finds smaller ones by chance.
 NEEDED_GAIN = 2.0
 
-#: How many values are tried as a rule: three to bracket, two for each of four halvings.
+#: Steps are halved no further once a parabola through the bracket promises less than this.
+WORTHWHILE_GAIN = 0.05
+
+#: How many values are tried at most, as a rule: three to bracket, two for each of four halvings.
 NUM_TRIALS = 11
 
 
@@ -29,9 +32,9 @@ class Profile(NamedTuple):
 def search(learn_at: Callable[[float, Any], Any], *, needed: float = NEEDED_GAIN) -> Profile:
     """Return the exponent of highest objective, by halving steps on a lattice, or 0 if that is nearly as good.
 
-    Starting from {0, 1, 2}, the bracket moves by whole steps until its middle is best, then halves its step
-    four times. The lattice makes the same values come up again in other folds of a cross-validation, where their
-    decompositions are cached.
+    Starting from {0, 1}, the bracket moves by whole steps until its middle is best, then halves its step, at most
+    four times, for as long as a parabola through the bracket promises a gain. The lattice makes the same values come
+    up again in other folds of a cross-validation, where their decompositions are cached.
 
     Parameters
     ----------
@@ -52,24 +55,33 @@ def search(learn_at: Callable[[float, Any], Any], *, needed: float = NEEDED_GAIN
             best = exponent
 
     step = 1.0
-    for exponent in (0.0, step, 2 * step):
-        visit(exponent)
-    while step > FINEST_STEP:
+    visit(0.0)
+    visit(step)
+    while step >= FINEST_STEP:
         centre = best
         visit(centre - step)
         visit(centre + step)
         if best == centre:
+            left, right = (tried.get(centre + side * step) for side in (-1, 1))
+            if left is not None and right is not None and _promised(left, tried[centre], right) < WORTHWHILE_GAIN:
+                break
             step /= 2
-    visit(best - step)
-    visit(best + step)
-    # Another top of the other hyperparameters, found on the way, must not count as a gain of the exponent's.
-    again = learn_at(0.0, tried[best])
-    if again.objective > tried[0.0].objective:
-        tried[0.0] = again
+    if best != 0.0:
+        # Another top of the other hyperparameters, found on the way, must not count as a gain of the exponent's.
+        again = learn_at(0.0, tried[best])
+        if again.objective > tried[0.0].objective:
+            tried[0.0] = again
     if tried[best].objective - tried[0.0].objective <= needed:
         best = 0.0
     order = sorted(tried)
     return Profile(best, tried[best], np.array(order), np.array([tried[a].objective for a in order]))
+
+
+def _promised(left: Any, centre: Any, right: Any) -> float:
+    """Return by how much the top of the parabola through three equally spaced values exceeds the middle one."""
+    slope = right.objective - left.objective
+    bend = 2 * centre.objective - left.objective - right.objective
+    return slope**2 / (8 * bend) if bend > 0 else 0.0
 
 
 def search_cost(longer_side: int, rank: int, num_sites: int, system: int) -> float:

@@ -202,6 +202,11 @@ class Sum(Kernel):
         return total
 
     @property
+    def basis(self) -> object:
+        """The terms' own basis, if they share one."""
+        return self.terms[0].basis if set(self.blocks) == {0} else self
+
+    @property
     def has_uniform_remainder(self) -> bool:  # noqa: D102
         return all(term.has_uniform_remainder for term in self.terms)
 

@@ -13,8 +13,7 @@ from jaxtyping import Array, Float
 from hypergauss import _checks
 from hypergauss.frozen import freeze
 from hypergauss.kernels.base import Kernel, scale_field
-from hypergauss.kernels.spectral import check_fixed
-from hypergauss.parameters import as_array, positive
+from hypergauss.parameters import as_array, check_fixed, positive
 
 
 class SquaredExponential(Kernel):

@@ -21,7 +21,7 @@ from jaxtyping import Array, Float
 
 from hypergauss import _checks
 from hypergauss.kernels.base import Kernel, scale_field
-from hypergauss.parameters import as_array, positive, reciprocal
+from hypergauss.parameters import as_array, check_fixed, positive, reciprocal
 from hypergauss.spectrum import Spectrum
 
 
@@ -359,11 +359,3 @@ def check_spectrum(spectrum: Any) -> Spectrum:
             f"`spectrum` must be a Spectrum. Got {type(spectrum).__name__}. Make one with `Spectrum.of(H)`."
         )
     return spectrum
-
-
-def check_fixed(fixed: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of fixed hyperparameters, checked to exist."""
-    chosen = (fixed,) if isinstance(fixed, str) else tuple(fixed)
-    for name in chosen:
-        _checks.one_of("fixed", name, names)
-    return chosen

@@ -1,7 +1,23 @@
 """How observations arise from latent functions; each is written once and serves every inference method."""
 
-from hypergauss.likelihoods.base import Classification, Likelihood
+from hypergauss.likelihoods.base import Classification, Likelihood, Measurement, Moments
 from hypergauss.likelihoods.binary import Bernoulli
 from hypergauss.likelihoods.categorical import RobustMax, Softmax
+from hypergauss.likelihoods.counts import Poisson
+from hypergauss.likelihoods.gaussian import Gaussian
+from hypergauss.likelihoods.ordinal import OrderedProbit
+from hypergauss.likelihoods.student import StudentT
 
-__all__ = ["Bernoulli", "Classification", "Likelihood", "RobustMax", "Softmax"]
+__all__ = [
+    "Bernoulli",
+    "Classification",
+    "Gaussian",
+    "Likelihood",
+    "Measurement",
+    "Moments",
+    "OrderedProbit",
+    "Poisson",
+    "RobustMax",
+    "Softmax",
+    "StudentT",
+]

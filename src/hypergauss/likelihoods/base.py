@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import NamedTuple
 
 import equinox as eqx
 from jaxtyping import Array, Float
@@ -25,6 +26,11 @@ class Likelihood(eqx.Module):
     @property
     def is_shift_invariant(self) -> bool:
         """Whether adding one number to all latents of a vertex changes nothing."""
+        return False
+
+    @property
+    def sets_level(self) -> bool:
+        """Whether hyperparameters of its own do what a constant mean of the latents would."""
         return False
 
     @property
@@ -71,3 +77,18 @@ class Classification(Likelihood):
     @abstractmethod
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:
         """Return E p(y = c | f) for every class, rows summing to one."""
+
+
+class Moments(NamedTuple):
+    """Mean and variance of a new observation at each vertex, shape (n,)."""
+
+    mean: Float[Array, " n"]
+    variance: Float[Array, " n"]
+
+
+class Measurement(Likelihood):
+    """A likelihood of numbers: measurements or counts."""
+
+    @abstractmethod
+    def moments(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Moments:
+        """Return E y and Var y = E Var(y | f) + Var E(y | f) for independent f_l ~ N(mean_l, variance_l)."""

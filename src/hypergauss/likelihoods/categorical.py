@@ -2,19 +2,25 @@ r"""Many classes, one latent function each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.stats import norm
+from jax.scipy.special import erfc
 from jaxtyping import Array, Float
 
+from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification
-from hypergauss.likelihoods.quadrature import NUM_NODES, gaussian_nodes, hermite
+from hypergauss.likelihoods.quadrature import gaussian_nodes, hermite
+from hypergauss.parameters import as_array, check_fixed, positive
 
 #: Points of the trapezoidal rule in u. Its integrands are analytic and fall off exponentially to the left and doubly
 #: exponentially to the right, so that the rule converges geometrically.
 _NUM_POINTS = 48
+#: How far a probability in a product is kept from 0 and 1, so that a certain answer still has a gradient; GPflow's.
+_SQUASH = 1e-6
 
 
 class LatentForEachClass(Classification):
@@ -56,14 +62,14 @@ class Softmax(LatentForEachClass):
         self, mean: Float[Array, "n L"], variance: Float[Array, "n L"], y: Float[Array, " n"]
     ) -> Float[Array, " n"]:
         u, step, shift = _grid(mean, variance)
-        f = gaussian_nodes(mean - shift, variance)  # (n, C, q)
+        f = gaussian_nodes(mean - shift, variance, hermite()[0])  # (n, C, q)
         log_transform = _safe_log(_expect(jnp.exp(-jnp.exp(u[:, None, :, None] + f[:, :, None, :]))))
         inner = jnp.exp(-jnp.exp(u)) - jnp.exp(log_transform.sum(axis=1))
         return _pick(mean, y) - shift[:, 0] - step * inner.sum(axis=1)
 
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:  # noqa: D102
         u, step, shift = _grid(mean, variance)
-        f = gaussian_nodes(mean - shift, variance)
+        f = gaussian_nodes(mean - shift, variance, hermite()[0])
         argument = jnp.exp(u[:, None, :, None] + f[:, :, None, :])  # (n, C, u, q)
         logs = _safe_log(_expect(jnp.exp(-argument)))
         slope = _expect(argument * jnp.exp(-argument))
@@ -78,10 +84,25 @@ class RobustMax(LatentForEachClass):
 
     The paper's likelihood. Under independent Gaussians, the probability that f_c is the largest is
     E product over j != c of Phi((f_c - mean_j) / std_j), a one-dimensional expectation over f_c.
+
+    Parameters
+    ----------
+    num_classes : int
+        C, at least two.
+    epsilon : float, default 1e-3
+        The share of labels that are wrong whatever the latents say, learned unless ``fixed`` names it.
+    fixed : sequence of str
+        ``("epsilon",)`` keeps epsilon, as the paper does.
     """
 
     num_classes: int = eqx.field(static=True)
-    epsilon: float = eqx.field(static=True, default=1e-3)
+    fixed: tuple[str, ...] = eqx.field(static=True)
+    epsilon: Array = positive(1e-6, 0.5)
+
+    def __init__(self, num_classes: int, epsilon: float = 1e-3, *, fixed: Sequence[str] = ()) -> None:
+        self.num_classes = num_classes
+        self.epsilon = as_array(_checks.positive("epsilon", epsilon))
+        self.fixed = check_fixed(fixed, ("epsilon",))
 
     @property
     def is_log_concave(self) -> bool:  # noqa: D102
@@ -95,16 +116,17 @@ class RobustMax(LatentForEachClass):
         self, mean: Float[Array, "n L"], variance: Float[Array, "n L"], y: Float[Array, " n"]
     ) -> Float[Array, " n"]:
         hit, miss = self._logs()
-        largest = _pick(_largest(mean, variance), y)
+        largest = _largest(mean, variance, y)
         return largest * hit + (1 - largest) * miss
 
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:  # noqa: D102
-        largest = _largest(mean, variance)
+        labels = [jnp.full(len(mean), float(c)) for c in range(self.num_classes)]
+        largest = jnp.stack([_largest(mean, variance, label) for label in labels], axis=1)
         largest = largest / largest.sum(axis=1, keepdims=True)
         return largest * (1 - self.epsilon) + (1 - largest) * self.epsilon / (self.num_classes - 1)
 
-    def _logs(self) -> tuple[float, float]:
-        return float(np.log1p(-self.epsilon)), float(np.log(self.epsilon / (self.num_classes - 1)))
+    def _logs(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        return jnp.log1p(-self.epsilon), jnp.log(self.epsilon / (self.num_classes - 1))
 
 
 def _grid(mean: Float[Array, "n C"], variance: Float[Array, "n C"]) -> tuple[Array, Array, Array]:
@@ -127,16 +149,15 @@ def _safe_log(values: Array) -> Array:
     return jnp.log(jnp.maximum(values, 1e-300))
 
 
-def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n L"]:
-    """Return the probability of each latent to be the largest, by quadrature over that latent."""
-    f = gaussian_nodes(mean, variance, NUM_NODES)  # (n, C, q)
+def _largest(mean: Float[Array, "n L"], variance: Float[Array, "n L"], label: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return the probability that the latent of each vertex's label is its largest, by quadrature over that latent."""
+    z, weights = hermite()
+    f = gaussian_nodes(_pick(mean, label), _pick(variance, label), z)  # (n, q)
     std = jnp.sqrt(jnp.maximum(variance, 1e-10))
-    below = norm.cdf((f[:, :, None, :] - mean[:, None, :, None]) / std[:, None, :, None])  # (n, c, j, q)
-    # Kept off 0 and 1, as GPflow does, so that a certain answer still has a gradient.
-    below = below * (1 - 2e-4) + 1e-4
-    own = jnp.eye(mean.shape[1])[None, :, :, None]
-    _, weights = hermite(NUM_NODES)
-    return jnp.prod(jnp.where(own > 0, 1.0, below), axis=2) @ weights
+    below = erfc((mean[:, :, None] - f[:, None, :]) / (np.sqrt(2) * std[:, :, None])) / 2  # Phi, (n, C, q)
+    below = below * (1 - 2 * _SQUASH) + _SQUASH
+    own = label[:, None] == jnp.arange(mean.shape[1])
+    return jnp.prod(jnp.where(own[:, :, None], 1.0, below), axis=1) @ weights
 
 
 def _pick(values: Float[Array, "n C"], y: Float[Array, " n"]) -> Float[Array, " n"]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score, completeness_score, homogeneity_score
 
-from hypergauss.map_metrics import (
+from hypergauss.metrics import (
     agreement,
     hull_agreement,
     hull_labels,

@@ -1,4 +1,4 @@
-"""How good predictions are, and how honest their uncertainty: arrays in, floats out."""
+"""Scores of Gaussian predictions: a mean and a standard deviation for each observation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics against their definitions."""
+"""Scores of Gaussian predictions against their definitions."""
 
 import numpy as np
 import pytest

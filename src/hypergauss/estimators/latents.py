@@ -1,0 +1,89 @@
+"""LatentFit: learn a model of latent functions with one kernel after another, each from where the last one ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hypergauss import parameters
+from hypergauss.estimators.sparsity import InducingFor
+from hypergauss.inference.laplace import LaplaceObjective
+from hypergauss.inference.latent import GaussianLatents, LatentData, LatentModel
+from hypergauss.inference.learning import Learned, maximise
+from hypergauss.inference.marginals import NaturalSites
+from hypergauss.inference.priors import LogNormal, match_priors
+from hypergauss.inference.variational import VariationalObjective
+from hypergauss.kernels import Kernel
+from hypergauss.likelihoods import Likelihood
+
+OBJECTIVES = {"variational": VariationalObjective, "laplace": LaplaceObjective}
+
+
+class LatentFit:
+    """What stays the same while kernels change: the data, the likelihood, and how to learn.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        At the values to start from.
+    rows, y : arrays, shape (n,)
+        Observed vertices by index, and what was observed.
+    inference : {"variational", "laplace"}
+        How the posterior is approximated.
+    solver, inducing
+        How its systems are solved.
+    priors, n_starts, max_iterations, seed, report
+        As for `maximise`.
+    """
+
+    def __init__(
+        self,
+        likelihood: Likelihood,
+        rows: np.ndarray,
+        y: np.ndarray,
+        *,
+        inference: str,
+        solver: str,
+        inducing: InducingFor,
+        priors: Mapping[str, LogNormal],
+        n_starts: int,
+        max_iterations: int,
+        seed: int,
+        report: Callable[[str], None] | None,
+    ) -> None:
+        self.likelihood, self.rows, self.y = likelihood, rows, y
+        self.objective_of = OBJECTIVES[inference]
+        self.solver, self.inducing = solver, inducing
+        self.n_starts = n_starts
+        self.priors = priors
+        self.options: dict[str, Any] = {"max_iterations": max_iterations, "seed": seed, "report": report}
+        #: Sites belong to vertices, whatever the kernel: the next kernel starts from the last one's.
+        self.sites: NaturalSites | None = None
+
+    def learn(self, kernel: Kernel, previous: Learned | None) -> Learned:
+        """Learn the hyperparameters with a kernel, from those of a previous outcome if there is one."""
+        # A constant mean would compete with a likelihood's own level.
+        fixed = ("mean",) if self.likelihood.sets_level else ()
+        mean = parameters.as_array(np.zeros(self.likelihood.num_latents))
+        model = LatentModel(kernel, self.likelihood, mean, fixed)
+        if previous is not None:
+            model = parameters.unpack(model, parameters.pack(previous.model))
+        objective = self._objective(model)
+        n_starts = self.n_starts if previous is None else 1
+        learned = maximise(objective, model, priors=self.priors, n_starts=n_starts, **self.options)
+        self.sites = objective.sites
+        return learned
+
+    def latents(self, model: LatentModel) -> GaussianLatents:
+        """Return the latent functions' posterior under a learned model."""
+        objective = self._objective(model)
+        # The function that learning has compiled also finds the sites.
+        objective.value_and_gradient(parameters.pack(model), match_priors(model, self.priors))
+        return GaussianLatents.of(model, objective.data, objective.sites, self.solver)
+
+    def _objective(self, model: LatentModel) -> Any:
+        inducing = self.inducing(model.kernel)
+        data = LatentData.of(model.kernel, self.rows, self.y, solver=self.solver, inducing=inducing)
+        return self.objective_of(model, data, self.sites)

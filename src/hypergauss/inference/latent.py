@@ -1,0 +1,197 @@
+r"""Latent functions seen through a likelihood, and the loop that moves their sites.
+
+Each approximation q of the posterior is prior times sites, and each way of finding it is a target for the sites given
+the marginals they lead to. A step of length rho mixes the natural parameters,
+
+    site <- (1 - rho) site + rho target,
+
+and is taken only if it does not lower what the method maximises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from hypergauss import parameters
+from hypergauss.inference.conditioning import choose_solver, condition
+from hypergauss.inference.marginals import (
+    DenseSystem,
+    LowRankSystem,
+    Marginals,
+    NaturalSites,
+    SparseSystem,
+    System,
+)
+from hypergauss.inference.posterior import Posterior, Prior
+from hypergauss.inference.projection import Inducing
+from hypergauss.inference.sites import Sites
+from hypergauss.kernels import Kernel
+from hypergauss.likelihoods import Likelihood
+
+#: The loop ends when a step gains less than this for each observation, after this many steps, or at this step length.
+_GAIN, _MOST_STEPS, _SHORTEST = 1e-7, 200, 1e-6
+#: How a step's length follows success and failure. Where full steps, of length 1, creep, longer ones do not.
+_GROWTH, _SHRINKAGE, _LONGEST = 1.5, 0.3, 16.0
+#: Precision below which a site says nothing.
+_NO_PRECISION = 1e-12
+
+
+class LatentModel(eqx.Module):
+    """L latent functions with one kernel and a constant mean each, seen through a likelihood."""
+
+    kernel: Kernel
+    likelihood: Likelihood
+    mean: Array = parameters.bounded(-1e2, 1e2)
+    fixed: tuple[str, ...] = eqx.field(static=True, default=())
+
+
+class LatentData(eqx.Module):
+    """Observed vertices, what was observed, and the system that gives marginals there."""
+
+    rows: np.ndarray
+    y: Array
+    system: System
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        rows: np.ndarray,
+        y: np.ndarray,
+        *,
+        solver: str = "auto",
+        inducing: Inducing | None = None,
+    ) -> LatentData:
+        """Gather what the chosen solver, or the inducing variables, need."""
+        system: System
+        if inducing is not None:
+            inducing.check(kernel)
+            system = SparseSystem.of(kernel, rows, inducing)
+        elif choose_solver(kernel, len(rows), solver) == "dense":
+            system = DenseSystem.of(kernel, rows)
+        else:
+            system = LowRankSystem.of(kernel, rows)
+        return cls(rows, parameters.as_array(y), system)
+
+
+def empty_sites(model: LatentModel, data: LatentData) -> NaturalSites:
+    """Return sites that say nothing, where q is the prior."""
+    zeros = jnp.zeros((len(data.rows), model.likelihood.num_latents))
+    return NaturalSites(zeros, zeros)
+
+
+class State(NamedTuple):
+    """One point of the loop: the best sites so far, and those to be tried next."""
+
+    sites: NaturalSites
+    marginals: Marginals
+    value: Float[Array, ""]
+    target: NaturalSites
+    step: Float[Array, ""]
+    gain: Float[Array, ""]
+    taken: Float[Array, ""]
+
+
+def move_sites(
+    model: LatentModel,
+    data: LatentData,
+    start: NaturalSites,
+    *,
+    value: Callable[[NaturalSites], tuple[Array, Marginals]],
+    target: Callable[[Marginals], NaturalSites],
+) -> State:
+    """Move sites towards their targets until the value stops rising; no step is taken that lowers it.
+
+    Parameters
+    ----------
+    model, data : LatentModel, LatentData
+        Whose sites they are.
+    start : NaturalSites
+        Where to begin.
+    value : callable (sites) -> (what is maximised, marginals)
+        What the steps must not lower.
+    target : callable (marginals) -> sites
+        Where a full step goes to.
+    """
+    shape = jax.eval_shape(value, start)[1]
+    nowhere = jax.tree.map(lambda leaf: jnp.zeros(jnp.shape(leaf)), shape)
+    lowest, one = jnp.asarray(-jnp.inf), jnp.asarray(1.0)
+    first = State(start, nowhere, lowest, start, one, jnp.asarray(jnp.inf), jnp.asarray(0))
+
+    def unfinished(state: State) -> Array:
+        enough = _GAIN * len(data.rows)
+        return (state.gain > enough) & (state.taken < _MOST_STEPS) & (state.step > _SHORTEST)
+
+    def advance(state: State) -> State:
+        here = state.sites
+        if model.likelihood.is_shift_invariant:
+            here = _without_common_shift(here, state.marginals.mean, model.mean)
+        step = jnp.where(state.taken == 0, 1.0, state.step)
+        trial = jax.tree.map(lambda old, new: (1 - step) * old + step * new, here, state.target)
+        reached, marginals = value(trial)
+        good = jnp.isfinite(reached) & (marginals.total_variance > 0).all() & (reached >= state.value)
+        # The first pass only evaluates the start: there is nothing yet that it could have gained.
+        gain = jnp.where(state.taken == 0, jnp.inf, reached - state.value)
+        longer = jnp.minimum(_LONGEST, _GROWTH * state.step)
+        accepted = State(trial, marginals, reached, target(marginals), longer, gain, state.taken + 1)
+        # A step that overshoots is shortened; one that loses next to nothing was at the top already.
+        lost = jnp.where(jnp.isfinite(reached), jnp.abs(reached - state.value), jnp.inf)
+        rejected = state._replace(step=_SHRINKAGE * state.step, gain=lost, taken=state.taken + 1)
+        return jax.tree.map(lambda a, b: jnp.where(good, a, b), accepted, rejected)
+
+    return jax.lax.while_loop(unfinished, advance, first)
+
+
+def _without_common_shift(
+    sites: NaturalSites, mean: Float[Array, "n L"], prior_mean: Float[Array, " L"]
+) -> NaturalSites:
+    """Return sites without what all latents have moved in common.
+
+    A likelihood that cannot see a common shift leaves it at the prior's: the best q has it there, and sites that treat
+    latents one by one approach that only slowly. With alpha = shift - precision * mean = K^-1 (mean - prior mean),
+    moving every latent by -d, d = K a for the mean a of the alphas, takes the shifts by -a - precision * d.
+    """
+    d = (mean - prior_mean).mean(axis=1, keepdims=True)
+    a = (sites.shift - sites.precision * mean).mean(axis=1, keepdims=True)
+    return NaturalSites(sites.shift - a - sites.precision * d, sites.precision)
+
+
+class GaussianLatents(NamedTuple):
+    """The latent functions under a Gaussian approximation: independent posteriors, one each."""
+
+    posteriors: tuple[Posterior, ...]
+
+    @classmethod
+    def of(cls, model: LatentModel, data: LatentData, sites: NaturalSites, solver: str = "auto") -> GaussianLatents:
+        """Condition each latent function on its sites."""
+        inducing = data.system.inducing if isinstance(data.system, SparseSystem) else None
+        posteriors = []
+        for latent in range(model.likelihood.num_latents):
+            precision = np.asarray(sites.precision[:, latent])
+            precision = np.where(np.abs(precision) < _NO_PRECISION, _NO_PRECISION, precision)
+            pseudo = np.asarray(sites.shift[:, latent]) / precision
+            prior = Prior(model.kernel, np.asarray(model.mean[latent : latent + 1]))
+            posteriors.append(condition(prior, Sites(data.rows, pseudo[:, None], 1 / precision), solver, inducing))
+        return cls(tuple(posteriors))
+
+    @property
+    def solver(self) -> str:
+        """Which solver made them."""
+        return self.posteriors[0].solver
+
+    def conditionals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each latent at vertices given by index, shape (1, m, L): one Gaussian each."""
+        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
+        variance = np.stack([posterior.variance(rows) for posterior in self.posteriors], axis=1)
+        return mean[None], variance[None]
+
+    def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return joint draws, shape (size, m, L)."""
+        return np.concatenate([posterior.sample(rows, size, rng) for posterior in self.posteriors], axis=2)

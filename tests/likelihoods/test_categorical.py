@@ -1,0 +1,33 @@
+"""Softmax against SciPy."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate
+from scipy.special import log_softmax, softmax
+from scipy.stats import norm
+
+from hypergauss.likelihoods import Softmax
+
+
+def test_two_class_softmax_is_a_logistic_in_the_difference():
+    """With independent latents the difference is Gaussian, and SciPy integrates the logistic over it."""
+    mean, variance = np.array([[0.7, -0.4]]), np.array([[0.5, 1.1]])
+    centre, std = mean[0, 0] - mean[0, 1], np.sqrt(variance.sum())
+    expected = [
+        integrate.quad(lambda t, g=g: g(t) * norm.pdf(t, centre, std), -15, 15, epsabs=1e-12)[0]
+        for g in (lambda t: -np.log1p(np.exp(-t)), lambda t: 1 / (1 + np.exp(-t)))
+    ]
+    found = Softmax(2).expected_log_density(jnp.asarray(mean), jnp.asarray(variance), jnp.zeros(1))[0]
+    assert found == pytest.approx(expected[0], abs=1e-7)
+    assert Softmax(2).probabilities(jnp.asarray(mean), jnp.asarray(variance))[0, 0] == pytest.approx(
+        expected[1], abs=1e-7
+    )
+
+
+def test_softmax_is_scipys():
+    f = np.random.default_rng(3).normal(size=(4, 3))
+    y = np.array([0, 2, 1, 1])
+    assert np.allclose(Softmax(3).log_density(jnp.asarray(f), jnp.asarray(y)), log_softmax(f, axis=1)[np.arange(4), y])
+    found = Softmax(3).probabilities(jnp.asarray(f), jnp.full((4, 3), 1e-14))
+    assert np.allclose(found, softmax(f, axis=1), atol=1e-6)
