@@ -1,9 +1,9 @@
 """Run every benchmark in order, or with --quick a smoke run of each."""
 
-from benchmarks import against_gpflow, against_gpjax, against_svd, growth
+from benchmarks import against_gpflow, against_gpjax, against_svd, embedding, growth
 from benchmarks.common import is_quick
 
 if __name__ == "__main__":
     quick = is_quick(__doc__)
-    for benchmark in (against_svd, against_gpjax, against_gpflow, growth):
+    for benchmark in (against_svd, against_gpjax, against_gpflow, growth, embedding):
         benchmark.main(quick=quick)

@@ -23,6 +23,19 @@ def test_the_demo_writes_a_figure_and_a_prediction_for_every_car(tmp_path, capsy
     assert predictions.held_out.sum() == 101
 
 
+def test_the_zoo_study_runs_and_draws_every_map(tmp_path, capsys):
+    assert main(["reproduce", "zoo", "--quick", "--out", str(tmp_path)]) == 0
+    text = (tmp_path / "zoo.txt").read_text()
+    for part in ("hypergraph GPLVM", "presence only", "paper: spectral", "area under the curve", "The map as nu grows"):
+        assert part in text
+    assert "Written to" in capsys.readouterr().out
+    pictures = {path.name for path in tmp_path.glob("*.png")}
+    assert pictures == {
+        f"zoo{part}.png" for part in ("", "-labelled-gplvm", "-labelled-spectral", "-uncertainty", "-nu")
+    }
+    assert all((tmp_path / name).stat().st_size < 2**20 for name in pictures)
+
+
 def test_an_output_folder_that_is_a_file_is_a_sentence_not_a_traceback(tmp_path, capsys):
     path = tmp_path / "taken"
     path.write_text("not a folder")

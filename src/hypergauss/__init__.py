@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, inference, kernels, metrics, plotting, spectrum
+    from hypergauss import datasets, inference, kernels, maps, metrics, plotting, spectrum
+    from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
@@ -23,13 +24,16 @@ __all__ = [
     "Graph",
     "Hypergraph",
     "HypergraphGPClassifier",
+    "HypergraphGPLVM",
     "HypergraphGPRegressor",
     "LogNormal",
+    "SpectralEmbedding",
     "Spectrum",
     "__version__",
     "datasets",
     "inference",
     "kernels",
+    "maps",
     "metrics",
     "plotting",
     "select_inducing_vertices",
@@ -40,8 +44,10 @@ _HOMES = {
     "Graph": "graph",
     "Hypergraph": "hypergraph",
     "HypergraphGPClassifier": "estimators",
+    "HypergraphGPLVM": "embedding",
     "HypergraphGPRegressor": "estimators",
     "LogNormal": "inference",
+    "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
     "select_inducing_vertices": "inducing",
 }

@@ -30,7 +30,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
 
 def predicted_against_observed(y: Any, mean: Any, std: Any, *, level: float = 0.9, ax: Axes | None = None) -> Axes:
     """Draw predictions with their central intervals against what was observed; those that miss stand out."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     y, mean, std = (np.asarray(values, dtype=float) for values in (y, mean, std))
     half = norm.ppf(0.5 + level / 2) * std
     inside = np.abs(y - mean) <= half
@@ -62,7 +62,7 @@ def reliability_diagram(reliability: Reliability, *, ax: Axes | None = None, lab
     it; the dotted lines are the gaps that the calibration error averages. Draw again on the same Axes with another
     ``label`` to compare classifiers: each takes the next colour.
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     if not ax.has_data():
         ax.plot([0, 1], [0, 1], color=GREY, lw=1, zorder=0)
         ax.set(xlabel="confidence: probability of the predicted class", ylabel="accuracy", aspect="equal")
@@ -103,7 +103,7 @@ def reliability_diagram(reliability: Reliability, *, ax: Axes | None = None, lab
 
 def spectrum_and_filter(kernel: SpectralKernel, *, ax: Axes | None = None) -> Axes:
     """Draw the filter a spectral kernel has learned, over marks at the hypergraph's eigenvalues."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     spectrum = kernel.spectrum
     grid = np.linspace(0.0, spectrum.upper, 200)
     curve, marks = (np.asarray(kernel.filter(jnp.asarray(points))) for points in (grid, spectrum.eigenvalues))
@@ -117,7 +117,7 @@ def spectrum_and_filter(kernel: SpectralKernel, *, ax: Axes | None = None) -> Ax
 
 def size_exponent_profile(profile: Profile, *, ax: Axes | None = None) -> Axes:
     """Draw the log evidence at every size exponent that a search tried, relative to Zhou's Laplacian at 0."""
-    ax = _axes(ax)
+    ax = new_axes(ax)
     at_zero = profile.objectives[np.flatnonzero(profile.exponents == 0.0)[0]]
     ax.plot(profile.exponents, profile.objectives - at_zero, "o-", color=BLUE, ms=4, lw=1)
     ax.axvline(profile.size_exponent, color=RED, lw=1, ls="--", label=f"chosen: {profile.size_exponent:g}")
@@ -126,5 +126,6 @@ def size_exponent_profile(profile: Profile, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _axes(ax: Axes | None) -> Axes:
+def new_axes(ax: Axes | None) -> Axes:
+    """Return the given Axes, or those of a new figure."""
     return plt.subplots(figsize=(5, 4), layout="constrained")[1] if ax is None else ax

@@ -72,6 +72,11 @@ class Domain(NamedTuple):
 
         A DataFrame is matched by its index; an array must have the vertices' order already.
         """
+        array = self.aligned(covariates)
+        return Standardiser.of(array)(array)
+
+    def aligned(self, covariates: Any) -> np.ndarray:
+        """Return covariates with one row a vertex, in the order of the vertices."""
         if isinstance(covariates, pd.DataFrame | pd.Series):
             found = unique_index(covariates.index, of="covariates").get_indexer(self.vertices)
             if (found < 0).any():
@@ -87,5 +92,21 @@ class Domain(NamedTuple):
                 f"`covariates` must have one row for each of the {len(self.vertices):,} vertices. "
                 f"Got shape {array.shape}."
             )
+        return array
+
+
+class Standardiser(NamedTuple):
+    """The map that takes each column of a table to mean 0 and variance 1; a constant column to 0."""
+
+    centre: np.ndarray
+    spread: np.ndarray
+
+    @classmethod
+    def of(cls, array: np.ndarray) -> Standardiser:
+        """Learn the map from the rows of a table."""
         spread = array.std(axis=0)
-        return (array - array.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        return cls(array.mean(axis=0), np.where(spread > 0, spread, 1.0))
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        """Apply it to rows of the same columns."""
+        return (array - self.centre) / self.spread

@@ -6,4 +6,5 @@ STUDIES = {
     "inducing": "hypergauss.experiments.inducing",
     "automobiles": "hypergauss.experiments.automobiles",
     "size-exponent": "hypergauss.experiments.size_exponent",
+    "zoo": "hypergauss.experiments.zoo",
 }

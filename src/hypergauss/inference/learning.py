@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -21,6 +21,8 @@ _CANDIDATES_PER_START = 4
 _FAILED = 1e3
 #: A search that stopped early still counts as converged if its last iterations gained less than this.
 _STALLED, _SMALL_GAIN = 3, 1e-2
+#: The gain of an iteration, for each number observed, below which a search ends.
+_TOLERANCE = 1e-9
 
 
 class Objective(ABC):
@@ -81,40 +83,84 @@ def maximise(
     report : callable, optional
         Called with a line of text after each iteration.
     """
-    chosen = match_priors(model, check_priors(priors))
-    scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
-    evaluations = 0
-
-    def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal evaluations
-        evaluations += 1
-        value, gradient = objective.value_and_gradient(theta, chosen)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):  # beyond what the arithmetic can carry
-            return _FAILED, np.zeros_like(theta)
-        return -scale * value, -scale * gradient
-
-    limits = parameters.bounds(model)
-    first = parameters.pack(model)
-    starts = [first]
+    first = _within(model, parameters.pack(model))
+    tried = 0
+    starts = [model]
     if max_iterations > 0 and len(first):
-        first = np.clip(first, limits[:, 0], limits[:, 1])
-        starts = [first, *_random_starts(first, limits, loss, n_starts - 1, np.random.default_rng(seed))]
-    ascents = [_ascend(loss, start, limits, scale, max_iterations, report) for start in starts]
-    best = min(ascents, key=lambda ascent: ascent.loss)
-    if best.loss >= _FAILED:
+        loss = _Loss(objective, match_priors(model, check_priors(priors)))
+        others = _random_starts(first, parameters.bounds(model), loss, n_starts - 1, np.random.default_rng(seed))
+        starts += [parameters.unpack(model, theta) for theta in others]
+        tried = loss.evaluations
+    ends = [climb(objective, start, priors=priors, max_iterations=max_iterations, report=report) for start in starts]
+    return highest(ends)._replace(n_evaluations=tried + sum(end.n_evaluations for end in ends))
+
+
+def climb(
+    objective: Objective,
+    model: eqx.Module,
+    *,
+    priors: Mapping[str, LogNormal] | None = None,
+    max_iterations: int = 200,
+    tolerance: float = _TOLERANCE,
+    report: Callable[[str], None] | None = None,
+) -> Learned:
+    """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
+
+    It ends when an iteration gains less than ``tolerance`` for each number observed.
+
+    A start where the objective cannot be evaluated ends where it began, with an objective of minus infinity.
+    """
+    matched = match_priors(model, check_priors(priors))
+    loss = _Loss(objective, matched)
+    theta = parameters.pack(model)
+    if max_iterations > 0:
+        theta = _within(model, theta)
+    end = _ascend(loss, theta, parameters.bounds(model), max_iterations, tolerance, report)
+    failed = end.loss >= _FAILED
+    reached = parameters.unpack(model, end.theta)
+    height = -np.inf if failed else -end.loss / loss.scale
+    return Learned(
+        model=reached,
+        log_evidence=height - float(log_prior(reached, matched)),
+        objective=height,
+        trace=end.trace,
+        converged=end.converged and not failed,
+        message=end.message,
+        n_evaluations=loss.evaluations,
+    )
+
+
+def highest(ends: Sequence[Learned]) -> Learned:
+    """Return the end that reached the highest objective."""
+    best = max(ends, key=lambda end: end.objective)
+    if best.objective == -np.inf:
         raise NumericalError(
             "The objective is not finite at any start. Likely causes: targets of a very different size from the "
             "kernel's variance, or starting values at the edge of their range."
         )
-    return Learned(
-        model=parameters.unpack(model, best.theta),
-        log_evidence=-best.loss / scale - float(log_prior(parameters.unpack(model, best.theta), chosen)),
-        objective=-best.loss / scale,
-        trace=best.trace,
-        converged=best.converged,
-        message=best.message,
-        n_evaluations=evaluations,
-    )
+    return best
+
+
+class _Loss:
+    """Minus the objective and log prior for each observation, and how often it was evaluated."""
+
+    def __init__(self, objective: Objective, priors: Matched) -> None:
+        self.objective = objective
+        self.priors = priors
+        self.scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
+        self.evaluations = 0
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        self.evaluations += 1
+        value, gradient = self.objective.value_and_gradient(theta, self.priors)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):  # beyond what the arithmetic can carry
+            return _FAILED, np.zeros_like(theta)
+        return -self.scale * value, -self.scale * gradient
+
+
+def _within(model: eqx.Module, theta: np.ndarray) -> np.ndarray:
+    limits = parameters.bounds(model)
+    return np.clip(theta, limits[:, 0], limits[:, 1])
 
 
 class _Ascent(NamedTuple):
@@ -128,14 +174,15 @@ class _Ascent(NamedTuple):
 
 
 def _ascend(
-    loss: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    loss: _Loss,
     start: np.ndarray,
     limits: np.ndarray,
-    scale: float,
     max_iterations: int,
+    tolerance: float,
     report: Callable[[str], None] | None,
 ) -> _Ascent:
     """Follow one start to the end."""
+    scale = loss.scale
     trace = [-loss(start)[0] / scale]
     if max_iterations == 0 or not len(start):
         return _Ascent(start, -trace[0] * scale, np.array(trace), True, "nothing to learn")
@@ -153,7 +200,7 @@ def _ascend(
             lowest[0] = (value, theta.copy())
         return value, gradient
 
-    options = {"maxiter": max_iterations, "ftol": 1e-9, "gtol": 1e-6}
+    options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6}
     result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
     # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
     stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
@@ -166,7 +213,7 @@ def _ascend(
 def _random_starts(
     first: np.ndarray,
     limits: np.ndarray,
-    loss: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    loss: _Loss,
     n_starts: int,
     rng: np.random.Generator,
 ) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""How good predictions are, and how honest their uncertainty: arrays in, floats out."""
+"""How good predictions are, how honest their uncertainty, and how well maps separate: arrays in, floats out."""
 
 from hypergauss.metrics.classification import (
     Reliability,
@@ -10,17 +10,31 @@ from hypergauss.metrics.classification import (
     macro_recall,
     reliability,
 )
+from hypergauss.metrics.maps import (
+    Agreement,
+    agreement,
+    hull_agreement,
+    hull_labels,
+    kmeans_agreement,
+    nearest_neighbour_accuracy,
+)
 from hypergauss.metrics.regression import gaussian_log_predictive_density, interval_coverage
 
 __all__ = [
+    "Agreement",
     "Reliability",
     "accuracy",
+    "agreement",
     "brier_score",
     "expected_calibration_error",
     "gaussian_log_predictive_density",
+    "hull_agreement",
+    "hull_labels",
     "interval_coverage",
+    "kmeans_agreement",
     "log_predictive_density",
     "macro_precision",
     "macro_recall",
+    "nearest_neighbour_accuracy",
     "reliability",
 ]

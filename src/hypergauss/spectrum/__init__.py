@@ -7,6 +7,7 @@ from hypergauss.spectrum.laplacians import (
     ZhouLaplacian,
     graph_laplacian,
     normalised_incidence,
+    normalised_rows,
     zhou_laplacian,
 )
 from hypergauss.spectrum.spectrum import Spectrum
@@ -19,5 +20,6 @@ __all__ = [
     "cached_spectrum",
     "graph_laplacian",
     "normalised_incidence",
+    "normalised_rows",
     "zhou_laplacian",
 ]

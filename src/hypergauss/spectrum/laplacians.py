@@ -139,16 +139,20 @@ def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> 
     SciPy CSR array, shape (N, M)
         Its singular values lie in [0, 1].
     """
+    return normalised_rows(hypergraph, hypergraph.incidence, size_exponent)
+
+
+def normalised_rows(hypergraph: Hypergraph, rows: sp.csr_array, size_exponent: float = 0.0) -> sp.csr_array:
+    """Return what `normalised_incidence` makes of rows r(v, .), own or new, at the hypergraph's hyperedge sizes."""
     edge_degrees = hypergraph.edge_degrees
     # Relative to the largest: a common factor of all weights cancels in A, and |e|^a cannot overflow.
     log_factors = size_exponent * np.log(edge_degrees, out=np.zeros_like(edge_degrees), where=edge_degrees > 0)
     weights = hypergraph.weights * np.exp(
         log_factors - log_factors.max(initial=0.0 if not len(log_factors) else -np.inf)
     )
-    vertex_degrees = hypergraph.incidence @ weights
-    left = sp.diags_array(_inverse_root(vertex_degrees))
+    left = sp.diags_array(_inverse_root(rows @ weights))
     right = sp.diags_array(np.sqrt(weights) * _inverse_root(edge_degrees))
-    return sp.csr_array(left @ hypergraph.incidence @ right)
+    return sp.csr_array(left @ rows @ right)
 
 
 def zhou_laplacian(hypergraph: Hypergraph, size_exponent: float = 0.0) -> ZhouLaplacian:

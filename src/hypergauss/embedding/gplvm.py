@@ -1,0 +1,396 @@
+"""HypergraphGPLVM: a map of the vertices by a Gaussian process latent variable model (paper, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import equinox as eqx
+import jax
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hypergauss import _checks, parameters
+from hypergauss.embedding.inducing import choose_inducing, choose_solver
+from hypergauss.embedding.laplace import coordinate_covariances
+from hypergauss.embedding.memberships import Memberships, check_missing, expected, membership_rows
+from hypergauss.embedding.model import LatentModel, Vertices
+from hypergauss.embedding.newcomers import Newcomers, newcomer_vectors, place, scene_of, spreads
+from hypergauss.embedding.objectives import LogPosterior, tabulate
+from hypergauss.embedding.prediction import condition_exactly, condition_on_inducing
+from hypergauss.embedding.spectral import check_components
+from hypergauss.embedding.starts import (
+    STARTS,
+    principal_coordinates,
+    spectral_coordinates,
+    standardised,
+    to_principal_axes,
+)
+from hypergauss.estimators.domain import Domain, Standardiser
+from hypergauss.estimators.progress import progress
+from hypergauss.estimators.vertices import warn_unless_converged
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.inference.learning import Learned, climb, highest
+from hypergauss.inference.priors import LogNormal
+from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
+from hypergauss.kernels.covariates import check_covariates
+from hypergauss.parameters import as_array, check_fixed
+from hypergauss.spectrum import cached_spectrum
+
+#: The gain of an iteration, for each membership, below which a search ends: a map shows no smaller differences.
+_TOLERANCE = 1e-7
+#: Euclidean kernels of unit scale, by name; their variance and lengthscale are the model's own.
+LATENT_KERNELS: dict[str, Callable[[Any], Kernel]] = {
+    "squared-exponential": lambda U: SquaredExponential(U, fixed=("lengthscale", "variance")),
+    "linear": lambda U: Linear(U, fixed=("variance",)),
+}
+
+
+class Placement(NamedTuple):
+    """Coordinates of new vertices and their standard deviations, each of shape (n, Q)."""
+
+    coordinates: np.ndarray
+    std: np.ndarray
+
+
+class HypergraphGPLVM(BaseEstimator):
+    r"""Coordinates x_i ~ N(0, I) of the vertices under h_j | X ~ N(0, v K_XX * K_VV + sigma^2 I), column by column.
+
+    The h_j are the columns of the incidence matrix as they are: the model has mean zero, like the paper's, and they
+    are not centred. * is the elementwise product, K_XX a Euclidean kernel on the coordinates, K_VV the Matern kernel
+    of the hypergraph. Coordinates, v, sigma^2 and the lengthscale l of K_XX are learned together by L-BFGS with exact
+    gradients, from several starts, the highest of which is kept.
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Q, the dimension of the map, less than the number of vertices.
+    nu, lengthscale : float, default 1.5 and 5.0
+        Of the hypergraph's Matern kernel.
+    fixed : sequence of str, default ("nu", "lengthscale")
+        Which of "nu" and "lengthscale" learning leaves alone. The kernel is made from the same incidences that it
+        explains, so learning them favours large values, which repeat the data and leave less to the map.
+    latent_kernel : {"squared-exponential", "linear"} or callable, default "squared-exponential"
+        The Euclidean kernel on coordinates in lengthscales, u = x / l. A callable is given coordinates, shape (N, Q),
+        and returns a `Kernel` whose ``cross`` takes such arrays; its own free hyperparameters are learned too.
+    covariates : array of shape (N, p) or DataFrame indexed by vertex, optional
+        What else is known of each vertex: columns are standardised and enter K_VV as a further factor, a squared
+        exponential kernel whose lengthscale is learned.
+    size_exponent : float, default 0.0
+        The a in hyperedge weights ``w(e) |e|^a``.
+    priors : dict of name to LogNormal, optional
+        Priors on hyperparameters: "variance", "noise_variance", "latent_lengthscale", and what is not ``fixed``.
+    starts : sequence of {"spectral", "pca", "random"}
+        Where learning starts.
+    n_random : int, default 2
+        How many random starts "random" stands for.
+    solver : {"auto", "dense", "sparse"}
+        "dense" is exact, O(N^3) an evaluation. "sparse" maximises a lower bound through inducing vertices, at
+        O(N J^2 + N J M). "auto" takes the exact one up to 600 vertices. With missing memberships either costs as much
+        again for each pattern in which columns are known.
+    n_inducing : int, default 200
+        J, the number of inducing vertices.
+    max_iterations : int, default 500
+        Of L-BFGS, for each start.
+    random_state : int, RandomState or None
+        For the random starts.
+    verbose : bool, default False
+        Show progress.
+
+    Attributes
+    ----------
+    embedding_ : array, shape (N, Q)
+        The coordinates u = x / l: a distance of 1 is one lengthscale of K_XX. Turned to their principal axes (except
+        with a ``latent_kernel`` of your own).
+    coordinate_covariance_ : array, shape (N, Q, Q)
+        Covariance of each vertex's coordinates: Laplace's, from exact second derivatives. Turning and shifting the
+        whole map is left out. With the sparse solver, given all other coordinates.
+    coordinate_std_ : array, shape (N, Q)
+        The root of its diagonal.
+    log_posterior_ : float
+        log p(H | X) + log p(X, l) at the optimum, or the bound on it, plus any log ``priors``.
+    trace_ : array
+        The log posterior after each iteration of the start that was kept.
+    starts_ : DataFrame
+        Every start: the log posterior it reached, iterations, evaluations, whether it converged, and which was kept.
+    hyperparameters_ : dict
+        All that was learned besides the coordinates, by name.
+    kernel_ : Matern
+        The hypergraph kernel, with v as its variance.
+    noise_variance_ : float
+        sigma^2.
+    solver_ : str
+        The solver used.
+    inducing_ : Index or None
+        The inducing vertices.
+    n_iter_ : int
+        Iterations of the start that was kept.
+
+    References
+    ----------
+    N. Lawrence (2003). Gaussian process latent variable models for visualisation of high dimensional data. NIPS.
+    M. Titsias (2009). Variational learning of inducing variables in sparse Gaussian processes. AISTATS.
+
+    Examples
+    --------
+    >>> from hypergauss import HypergraphGPLVM
+    >>> from hypergauss.datasets import load_zoo
+    >>> zoo = load_zoo().hypergraph
+    >>> model = HypergraphGPLVM(starts=["spectral"]).fit(zoo)
+    >>> model.embedding_.shape
+    (101, 2)
+    >>> scores = model.reconstruct()
+    >>> bool(scores[("milk", 1)]["bear"] > scores[("milk", 1)]["carp"])
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        nu: float = 1.5,
+        lengthscale: float = 5.0,
+        *,
+        fixed: Sequence[str] = ("nu", "lengthscale"),
+        latent_kernel: str | Callable[[Any], Kernel] = "squared-exponential",
+        covariates: Any = None,
+        size_exponent: float = 0.0,
+        priors: Mapping[str, LogNormal] | None = None,
+        starts: Sequence[str] = STARTS,
+        n_random: int = 2,
+        solver: str = "auto",
+        n_inducing: int = 200,
+        max_iterations: int = 500,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.nu = nu
+        self.lengthscale = lengthscale
+        self.fixed = fixed
+        self.latent_kernel = latent_kernel
+        self.covariates = covariates
+        self.size_exponent = size_exponent
+        self.priors = priors
+        self.starts = starts
+        self.n_random = n_random
+        self.solver = solver
+        self.n_inducing = n_inducing
+        self.max_iterations = max_iterations
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---------------------------------------------------------------- fitting
+
+    def fit(self, H: Hypergraph, y: Any = None, *, missing: Any = None) -> Self:  # noqa: ARG002
+        """Place the vertices of a hypergraph.
+
+        Parameters
+        ----------
+        H : Hypergraph
+            Its incidence matrix is the data, and makes the kernel.
+        y : None
+            There for scikit-learn, and ignored.
+        missing : bool array or DataFrame of shape (N, M), optional
+            True where it is unknown whether the vertex belongs to the hyperedge, whatever ``H`` says there. Such
+            entries are left out of the likelihood; in the Laplacian they count as their hyperedge's mean membership.
+        """
+        if not isinstance(H, Hypergraph):
+            raise TypeError(
+                f"`H` must be a Hypergraph. Got {type(H).__name__}. Build one with `Hypergraph.from_incidence(matrix)`."
+            )
+        n_components = check_components(self.n_components, H)
+        n_inducing = _checks.count("n_inducing", self.n_inducing)
+        max_iterations = _checks.count("max_iterations", self.max_iterations)
+        unknown = check_missing(H, missing)
+        data = Memberships.of(H, unknown)
+        if not len(data.edges):
+            raise ValueError(
+                f"`H` must have a hyperedge with known members, or nothing tells vertices apart. Got {H} with none."
+            )
+        self.solver_ = choose_solver(self.solver, data, n_inducing)
+
+        self._H = expected(H, unknown)
+        vertices, covariates = self._vertices_and_covariates(H)
+        models = {
+            name: self._model(coordinates, covariates, data)
+            for name, coordinates in self._starts(n_components, data).items()
+        }
+        first = next(iter(models.values()))
+        inducing = None
+        if self.solver_ == "sparse":
+            inducing = choose_inducing(first, vertices, min(n_inducing, H.num_vertices))
+        objective = LogPosterior(first, data, vertices, inducing)
+        options: dict[str, Any] = {"priors": self.priors, "max_iterations": max_iterations, "tolerance": _TOLERANCE}
+        with progress(self.verbose) as report:
+            ends = {name: climb(objective, model, report=report, **options) for name, model in models.items()}
+        best = highest(list(ends.values()))
+        warn_unless_converged(best, max_iterations)
+        self.starts_ = _report(ends, best)
+        self.trace_, self.n_iter_, self.log_posterior_ = best.trace, len(best.trace) - 1, best.objective
+        self._settle(best.model, vertices, data, inducing)
+        return self
+
+    def fit_transform(self, H: Hypergraph, y: Any = None, *, missing: Any = None) -> np.ndarray:
+        """Return the coordinates of the vertices, shape (N, Q)."""
+        return self.fit(H, y, missing=missing).embedding_
+
+    def _vertices_and_covariates(self, H: Hypergraph) -> tuple[Vertices, Kernel | None]:
+        """Return what kernels need of every vertex, and the covariate kernel if there is one."""
+        spectrum = cached_spectrum(self._H, None, _checks.real("size_exponent", self.size_exponent))
+        names = ("nu", "lengthscale")
+        self._matern = Matern(spectrum, self.nu, self.lengthscale, fixed=(*check_fixed(self.fixed, names), "variance"))
+        if self.covariates is None:
+            self._standardise = None
+            return Vertices(spectrum.vertex_vectors, None), None
+        raw = Domain.of(H).aligned(self.covariates)
+        self._standardise = Standardiser.of(raw)
+        table = self._standardise(raw)
+        return Vertices(spectrum.vertex_vectors, table), SquaredExponential(table, fixed=("variance",))
+
+    def _model(self, coordinates: np.ndarray, covariates: Kernel | None, data: Memberships) -> LatentModel:
+        """Return the model at a start: the data's mean square, nine parts of it signal and one noise."""
+        kernel = self.latent_kernel
+        if not callable(kernel):
+            kernel = LATENT_KERNELS[_checks.one_of("latent_kernel", kernel, tuple(LATENT_KERNELS))]
+        size = float((data.values**2).sum() / data.num_known)
+        return LatentModel(
+            latent=kernel(coordinates),
+            hypergraph=self._matern,
+            covariates=covariates,
+            coordinates=as_array(coordinates),
+            latent_lengthscale=as_array(1.0),
+            variance=as_array(0.9 * size),
+            noise_variance=as_array(0.1 * size),
+        )
+
+    def _starts(self, n_components: int, data: Memberships) -> dict[str, np.ndarray]:
+        """Return starting coordinates by name, each column with mean 0 and variance 1."""
+        names = [_checks.one_of("starts", name, STARTS) for name in self.starts]
+        if not names:
+            raise ValueError(f"`starts` must name at least one of {', '.join(STARTS)}. Got none.")
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        found: dict[str, np.ndarray] = {}
+        if "spectral" in names:
+            found["spectral"] = spectral_coordinates(self._H, n_components)[1]
+        if "pca" in names:
+            found["pca"] = principal_coordinates(data.values, n_components)
+        if "random" in names:
+            for number in range(_checks.count("n_random", self.n_random)):
+                found[f"random {number + 1}"] = rng.standard_normal((len(data.values), n_components))
+        return {name: standardised(start, n_components, rng) for name, start in found.items()}
+
+    def _settle(self, model: LatentModel, vertices: Vertices, data: Memberships, inducing: np.ndarray | None) -> None:
+        """Keep what was learned, condition on the memberships, and measure how sure the coordinates are."""
+        if not callable(self.latent_kernel):  # the named kernels see distances or products only
+            turned = to_principal_axes(np.asarray(model.coordinates))
+            model = eqx.tree_at(lambda m: m.coordinates, model, as_array(turned))
+        anchors = np.arange(len(data.values)) if inducing is None else inducing
+        table = tabulate(model, vertices, anchors)
+        if inducing is None:
+            conditioned = condition_exactly(model, table, data)
+            covariances = coordinate_covariances(model, table, data, conditioned)
+        else:
+            conditioned = condition_on_inducing(model, table, data, inducing)
+            known = data.patterns[data.pattern_of].T.astype(float)
+            own = np.asarray(table.smooth_variances + table.nugget)
+            themselves = Newcomers(data.values, known, np.asarray(table.smooth), own)
+            covariances = spreads(scene_of(model, conditioned), themselves, np.asarray(model.coordinates))
+        self._model_, self._anchors = model, jax.tree.map(lambda leaf: leaf[anchors], vertices)
+        self._conditioned, self._edges = conditioned, data.edges
+        self.embedding_ = np.array(model.coordinates)
+        self.coordinate_covariance_ = covariances
+        self.coordinate_std_ = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        learned = parameters.values(model)
+        self.hyperparameters_ = {name: value for name, value in learned.items() if name != "coordinates"}
+        self.kernel_ = model.hypergraph.scaled(float(model.variance))
+        self.noise_variance_ = float(model.noise_variance)
+        self.inducing_ = None if inducing is None else self._H.vertices[inducing]
+
+    # ---------------------------------------------------------------- what a fitted model tells
+
+    def transform(self, memberships: Any, *, covariates: Any = None, return_std: bool = False) -> Any:
+        """Place new vertices among the known ones, given their memberships; nothing is learned again.
+
+        Parameters
+        ----------
+        memberships : Hypergraph, DataFrame, or array of shape (n, M)
+            One row a new vertex, one column a hyperedge: by name (hyperedges not named have none of them), or in the
+            order of the hypergraph fitted. NaN where a membership is unknown.
+        covariates : array of shape (n, p)
+            Of the new vertices, if the model has covariates.
+        return_std : bool
+            Also return the standard deviation of each coordinate, given the known vertices.
+
+        Returns
+        -------
+        array of shape (n, Q), or a pair of them
+        """
+        check_is_fitted(self)
+        rows = membership_rows(self._H, memberships)
+        model = self._model_
+        vertices = Vertices(self._newcomer_vectors(rows), self._newcomer_covariates(covariates, len(rows)))
+        own = np.asarray(model.smooth_variances(vertices) + model.nugget(vertices))
+        smooth = np.asarray(model.smooth(vertices, self._anchors))
+        known = np.isfinite(rows)[:, self._edges]
+        values = np.where(known, rows[:, self._edges], 0.0)
+        placed = place(scene_of(model, self._conditioned), Newcomers(values, known.astype(float), smooth, own))
+        if not return_std:
+            return placed.coordinates
+        return Placement(placed.coordinates, np.sqrt(np.diagonal(placed.covariances, axis1=1, axis2=2)))
+
+    def reconstruct(self) -> pd.DataFrame:
+        """Return E[H_ve | all other known entries of hyperedge e] for each vertex v and hyperedge e.
+
+        The higher, the more v belongs to e: it scores unknown memberships, and finds known ones that surprise. A
+        hyperedge without known members scores 0 everywhere.
+
+        Returns
+        -------
+        DataFrame, vertices x hyperedges
+        """
+        check_is_fitted(self)
+        scores = np.zeros(self._H.incidence.shape)
+        scores[:, self._edges] = self._conditioned.left_out
+        return pd.DataFrame(scores, index=self._H.vertices, columns=pd.Index(self._H.edges, tupleize_cols=False))
+
+    def _newcomer_vectors(self, rows: np.ndarray) -> np.ndarray:
+        shares = self._H.edge_degrees / self._H.num_vertices
+        return newcomer_vectors(self._H, self._model_.hypergraph.spectrum, np.where(np.isnan(rows), shares, rows))
+
+    def _newcomer_covariates(self, covariates: Any, n: int) -> np.ndarray | None:
+        if (covariates is None) != (self._standardise is None):
+            state = "has no covariates" if self._standardise is None else "has covariates"
+            raise ValueError(f"`covariates` must be given if the model has them, and only then. This model {state}.")
+        if self._standardise is None:
+            return None
+        array = check_covariates(covariates)
+        if array.shape != (n, len(self._standardise.centre)):
+            raise ValueError(
+                f"`covariates` must have a row for each of the {n} new vertices and the "
+                f"{len(self._standardise.centre)} columns fitted. Got shape {array.shape}."
+            )
+        return self._standardise(array)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _report(ends: Mapping[str, Learned], best: Learned) -> pd.DataFrame:
+    """Return one row a start."""
+    rows = [
+        {
+            "start": name,
+            "log_posterior": end.objective,
+            "iterations": len(end.trace) - 1,
+            "evaluations": end.n_evaluations,
+            "converged": end.converged,
+            "kept": end is best,
+        }
+        for name, end in ends.items()
+    ]
+    return pd.DataFrame(rows).set_index("start")
