@@ -173,7 +173,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
                 report=report,
             )
             learned, exponents, profiles = blueprint.learn(latent_fit.learn)
-            self._latents = latent_fit.latents(learned.model)
+            self._latents = latent_fit.latents(learned)
         warn_unless_converged(learned, max_iterations)
         model = learned.model
         self._likelihood = likelihood

@@ -59,8 +59,6 @@ class LatentFit:
         self.n_starts = n_starts
         self.priors = priors
         self.options: dict[str, Any] = {"max_iterations": max_iterations, "seed": seed, "report": report}
-        #: Sites belong to vertices, whatever the kernel: the next kernel starts from the last one's.
-        self.sites: NaturalSites | None = None
 
     def learn(self, kernel: Kernel, previous: Learned | None) -> Learned:
         """Learn the hyperparameters with a kernel, from those of a previous outcome if there is one."""
@@ -70,21 +68,21 @@ class LatentFit:
         model = LatentModel(kernel, self.likelihood, mean, fixed)
         if previous is not None:
             model = parameters.unpack(model, parameters.pack(previous.model))
-        objective = self._objective(model)
+        # Sites belong to vertices, whatever the kernel: the next kernel starts from the last one's.
+        objective = self._objective(model, None if previous is None else previous.state)
         n_starts = self.n_starts if previous is None else 1
-        learned = maximise(objective, model, priors=self.priors, n_starts=n_starts, **self.options)
-        self.sites = objective.sites
-        return learned
+        return maximise(objective, model, priors=self.priors, n_starts=n_starts, **self.options)
 
-    def latents(self, model: LatentModel) -> GaussianLatents:
+    def latents(self, learned: Learned) -> GaussianLatents:
         """Return the latent functions' posterior under a learned model."""
-        objective = self._objective(model)
+        model = learned.model
+        objective = self._objective(model, learned.state)
         objective.tolerance = TIGHT
         # The function that learning has compiled also finds the sites.
         objective.value_and_gradient(parameters.pack(model), match_priors(model, self.priors))
         return GaussianLatents.of(model, objective.data, objective.sites, self.solver)
 
-    def _objective(self, model: LatentModel) -> SiteObjective:
+    def _objective(self, model: LatentModel, start: NaturalSites | None) -> SiteObjective:
         inducing = self.inducing(model.kernel)
         data = LatentData.of(model.kernel, self.rows, self.y, solver=self.solver, inducing=inducing)
-        return self.objective_of(model, data, self.sites)
+        return self.objective_of(model, data, start)

@@ -87,7 +87,10 @@ class LatentData(eqx.Module):
 
 
 class SiteObjective(Objective):
-    """An objective of hyperparameters whose every evaluation moves sites, from where the last one left them.
+    """An objective of hyperparameters whose every evaluation moves sites, from those of the best evaluation so far.
+
+    The sites of a likelihood that is not log-concave can end in different places; starting from the best keeps the
+    objective a function that a line search can follow.
 
     Parameters
     ----------
@@ -103,6 +106,7 @@ class SiteObjective(Objective):
         self.model, self.data = model, data
         self.sites = empty_sites(model, data) if start is None else start
         self.tolerance = LOOSE
+        self._highest = -np.inf
 
     @property
     def num_observations(self) -> int:  # noqa: D102
@@ -114,9 +118,14 @@ class SiteObjective(Objective):
 
     def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
         value, gradient, sites = self.evaluate(jnp.asarray(theta), priors)
-        # Where the arithmetic fails, the next evaluation starts from sites that say nothing.
-        self.sites = sites if np.isfinite(value) else empty_sites(self.model, self.data)
+        if value > self._highest:
+            self._highest, self.sites = float(value), sites
         return float(value), np.asarray(gradient)
+
+    @property
+    def state(self) -> NaturalSites:
+        """The sites of the best evaluation so far."""
+        return self.sites
 
 
 def empty_sites(model: LatentModel, data: LatentData) -> NaturalSites:

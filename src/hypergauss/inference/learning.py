@@ -33,6 +33,11 @@ class Objective(ABC):
     def num_observations(self) -> int:
         """How many numbers were observed, the natural size of the objective."""
 
+    @property
+    def state(self) -> Any:
+        """What the best evaluation so far leaves behind for a later one to start from; nothing, as a rule."""
+        return None
+
     @abstractmethod
     def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:
         """Return the objective plus the log prior, and its gradient, at coordinates theta."""
@@ -42,7 +47,7 @@ class Learned(NamedTuple):
     """The outcome of learning.
 
     ``log_evidence`` is that of the data alone, without the priors on hyperparameters; ``trace`` holds the objective
-    after each iteration of the start that won.
+    after each iteration of the start that won, and ``state`` what the objective leaves for a later one.
     """
 
     model: Any
@@ -52,6 +57,7 @@ class Learned(NamedTuple):
     converged: bool
     message: str
     n_evaluations: int
+    state: Any = None
 
 
 def maximise(
