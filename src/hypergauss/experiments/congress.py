@@ -233,9 +233,9 @@ def draw_convergence(problems: dict[str, Problem], path: Path, *, paper_recipe: 
                 latent = LatentModel(Matern(Spectrum.of(relation)), papers_likelihood(), as_array(np.zeros(3)))
                 slow = train_as_the_paper(latent, LatentData.of(latent.kernel, train, codes)).trace
                 row[1].plot(slow, color=COLOURS[name], label=f"{name} ({slow[-1]:.1f})")
-        _label(row[0], f"{title}: L-BFGS on the best bound", "iterations")
+        _label(row[0], f"{title}: our learning", "iterations")
         if paper_recipe:
-            _label(row[1], f"{title}: natural gradients and Adam at {RATE:g}", "steps")
+            _label(row[1], f"{title}: the paper's recipe", "steps")
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
@@ -253,7 +253,7 @@ def draw_reliability(pooled: dict[str, dict[str, tuple]], path: Path) -> None:
     for row, (title, of_method) in zip(axes, pooled.items(), strict=True):
         for ax, name in zip(row, names, strict=True):
             reliability_diagram(metrics.reliability(*of_method[name]), ax=ax)
-            ax.set_title(f"{title}: {name}", fontsize="medium")
+            ax.set_title(f"{title}\n{name}", fontsize="medium")
     figure.savefig(path, dpi=110)
     plt.close(figure)
 
@@ -263,7 +263,7 @@ def run(out: Path, console: Console, *, quick: bool = False, paper_recipe: bool 
     seeds = range(2 if quick else 10)
     problems = {
         "all bills": load_problem(multiparty=False),
-        "bills signed across groups": load_problem(multiparty=True),
+        "cross-group bills": load_problem(multiparty=True),
     }
     tables, pooled = [], {}
     for title, problem in problems.items():

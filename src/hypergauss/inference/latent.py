@@ -118,7 +118,7 @@ class SiteObjective(Objective):
 
     def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
         value, gradient, sites = self.evaluate(jnp.asarray(theta), priors)
-        if value > self._highest:
+        if value > self._highest and np.isfinite(gradient).all():
             self._highest, self.sites = float(value), sites
         return float(value), np.asarray(gradient)
 

@@ -16,9 +16,9 @@ from hypergauss.inference.priors import LogNormal, Matched, check_priors, log_pr
 
 #: How many points are looked at for each start that is followed.
 _CANDIDATES_PER_START = 4
-#: The loss where the objective cannot be evaluated, for each observation: worse than any point worth keeping, yet not
-#: so far off that a line search would give up its direction.
-_FAILED = 1e3
+#: The loss where the objective cannot be evaluated: this if it never could be, and otherwise this much more than the
+#: worst that could, so that a line search shortens its step but keeps its direction.
+_FAILED, _WORSE = 1e10, 10.0
 #: A search that stopped early still counts as converged if its last iterations gained less than this.
 _STALLED, _SMALL_GAIN = 3, 1e-2
 #: The gain of an iteration, for each number observed, below which a search ends.
@@ -133,6 +133,7 @@ def climb(
         converged=end.converged and not failed,
         message=end.message,
         n_evaluations=loss.evaluations,
+        state=objective.state,
     )
 
 
@@ -155,13 +156,16 @@ class _Loss:
         self.priors = priors
         self.scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
         self.evaluations = 0
+        self.worst = -np.inf
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
         value, gradient = self.objective.value_and_gradient(theta, self.priors)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):  # beyond what the arithmetic can carry
-            return _FAILED, np.zeros_like(theta)
-        return -self.scale * value, -self.scale * gradient
+            return (self.worst + _WORSE if np.isfinite(self.worst) else _FAILED), np.zeros_like(theta)
+        loss = -self.scale * value
+        self.worst = max(self.worst, loss)
+        return loss, -self.scale * gradient
 
 
 def _within(model: eqx.Module, theta: np.ndarray) -> np.ndarray:
@@ -213,7 +217,7 @@ def _ascend(
     converged = bool(result.success) or (stalled and result.nit < max_iterations)
     # The search may end on a point that could not be evaluated, where the gradient is zero; the lowest seen counts.
     value, theta = lowest[0]
-    return _Ascent(theta, value, np.array(trace), converged and result.fun < _FAILED, str(result.message))
+    return _Ascent(theta, value, np.array(trace), converged and result.fun <= loss.worst, str(result.message))
 
 
 def _random_starts(
