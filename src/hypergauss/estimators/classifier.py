@@ -176,7 +176,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             self._latents = latent_fit.latents(learned)
         warn_unless_converged(learned, max_iterations)
         model = learned.model
-        self._likelihood = likelihood
+        self._likelihood = model.likelihood
         self._vertices = blueprint.domain.vertices
         self.classes_ = np.asarray(classes)
         self.kernel_ = model.kernel
