@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from hypergauss import Hypergraph, HypergraphGPRegressor, LogNormal, Spectrum
+from hypergauss.datasets import load_automobiles
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.exceptions import LearningWarning
 from hypergauss.kernels import Linear, Matern
@@ -384,3 +385,26 @@ def test_the_search_counts_the_cost_of_dense_kernels(rng):
     options = {"kernel": None, "combine": "sum", "size_exponent": "auto", "rank": None, "num_sites": 2000}
     assert Blueprint.of(H, covariates=None, **options).searched == ("hypergraph",)
     assert Blueprint.of(H, covariates=rng.normal(size=2500), **options).searched == ()
+
+
+def test_inducing_vertices_give_a_bound_below_the_evidence_and_reach_it_in_the_end():
+    data = load_automobiles()
+    cars = data.target.dropna().index.to_numpy()[:60]
+    y = np.log(data.target[cars].to_numpy())
+    exact = HypergraphGPRegressor(data.hypergraph, learn=False).fit(cars, y)
+    some = HypergraphGPRegressor(data.hypergraph, learn=False, inducing=20, random_state=0).fit(cars, y)
+    whole = HypergraphGPRegressor(data.hypergraph, learn=False, inducing=cars).fit(cars, y)
+    assert some.solver_ == "sparse"
+    assert some.log_marginal_likelihood_ < exact.log_marginal_likelihood_
+    assert whole.log_marginal_likelihood_ == pytest.approx(exact.log_marginal_likelihood_, abs=1e-4)
+    assert np.allclose(whole.predict(cars), exact.predict(cars), atol=1e-5)
+
+
+def test_inducing_vertices_must_exist_once():
+    data = load_automobiles()
+    cars = data.target.dropna().index.to_numpy()[:20]
+    y = np.arange(20.0)
+    with pytest.raises(ValueError, match="number of vertices"):
+        HypergraphGPRegressor(data.hypergraph, inducing=1000).fit(cars, y)
+    with pytest.raises(ValueError, match="different vertices"):
+        HypergraphGPRegressor(data.hypergraph, inducing=[cars[0], cars[0]]).fit(cars, y)

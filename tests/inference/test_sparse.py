@@ -70,6 +70,8 @@ def test_the_collapsed_bound_is_titsias_formula(regression, inducing):
         for m, column in zip(mean, y.T, strict=True)
     )
     assert found == pytest.approx(expected, rel=1e-7)
+    posterior = condition(Prior(kernel, mean), Sites(rows, y, np.full(25, noise)), inducing=chosen)
+    assert posterior.log_evidence == pytest.approx(expected, rel=1e-7)
 
 
 def test_the_sparse_posterior_is_the_dense_formula(regression):

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 
 from hypergauss import _checks, parameters
-from hypergauss.estimators.latents import OBJECTIVES, LatentFit
+from hypergauss.estimators.latents import INFERENCES, LatentFit, SampledLatents
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.sparsity import inducing_for
 from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
@@ -48,8 +48,10 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         How labels arise from latent functions. "robust-max": the class of the largest, but for a share epsilon of
         labels, learned, that are wrong; "softmax": softer borders between classes; "ordinal": one latent function and
         ordered classes (their sorted order); "logit" and "probit": one latent function for two classes.
-    inference : {"variational", "laplace"}, default "variational"
-        The best Gaussian by the evidence lower bound, or a Gaussian at the mode (`inference.laplace`).
+    inference : {"variational", "laplace", "mcmc"}, default "variational"
+        The best Gaussian by the evidence lower bound; a Gaussian at the mode (`inference.laplace`); or, after learning
+        as "variational" does, draws of latents and hyperparameters by elliptical slice sampling (extra ``mcmc``,
+        minutes), the standard to hold the other two against.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference: how many inducing vertices to select (`select_inducing_vertices`), which ones, or how many
         leading eigenvectors to use in their place.
@@ -81,9 +83,11 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     kernel_ : Kernel
         With learned hyperparameters.
     elbo_ : float
-        The evidence lower bound.
+        The evidence lower bound; Laplace's approximation to the log evidence with "laplace".
     elbo_trace_ : array
-        The objective after each iteration.
+        The objective, log priors included, after each iteration.
+    draws_ : Draws or None
+        With "mcmc"; ``draws_.inference_data()`` is in ArviZ's form.
     hyperparameters_, size_exponent_, size_exponent_profile_, relation_weights_, solver_, n_iter_
         As for `HypergraphGPRegressor`.
 
@@ -144,7 +148,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             Text, whole numbers or anything hashable.
         """
         _checks.one_of("solver", self.solver, SOLVERS)
-        _checks.one_of("inference", self.inference, tuple(OBJECTIVES))
+        _checks.one_of("inference", self.inference, INFERENCES)
         n_starts = _checks.count("n_starts", self.n_starts)
         max_iterations = _checks.count("max_iterations", self.max_iterations)
         priors = check_priors(self.priors)
@@ -183,6 +187,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.elbo_ = learned.log_evidence
         self.elbo_trace_ = learned.trace
         self.hyperparameters_ = parameters.values(model)
+        self.draws_ = self._latents.draws if isinstance(self._latents, SampledLatents) else None
         self.size_exponent_ = one_or_all(exponents)
         self.size_exponent_profile_ = one_or_all(profiles)
         self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
@@ -204,6 +209,17 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         """Return the most probable class of named vertices, shape (m,)."""
         most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
         return self.classes_[most_probable]
+
+    def decision_function(self, X: Iterable[Any]) -> np.ndarray:
+        """Return posterior means of the latent functions at named vertices, shape (m, C).
+
+        Of two classes, shape (m,): that of the second, less that of the first if it has one of its own.
+        """
+        means, _ = self._latents.conditionals(self._rows(X))
+        mean = means.mean(axis=0)
+        if mean.shape[1] == 2:
+            return mean[:, 1] - mean[:, 0]
+        return mean[:, 0] if mean.shape[1] == 1 else mean
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""

@@ -3,22 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.sparsity import InducingFor
+from hypergauss.inference.conditioning import condition
+from hypergauss.inference.draws import Draws
 from hypergauss.inference.laplace import LaplaceObjective
 from hypergauss.inference.latent import TIGHT, GaussianLatents, LatentData, LatentModel, SiteObjective
 from hypergauss.inference.learning import Learned, maximise
 from hypergauss.inference.marginals import NaturalSites
+from hypergauss.inference.mcmc import sample_posterior
+from hypergauss.inference.posterior import Prior
 from hypergauss.inference.priors import LogNormal, match_priors
+from hypergauss.inference.sites import Sites
 from hypergauss.inference.variational import VariationalObjective
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Likelihood
 
 OBJECTIVES: dict[str, type[SiteObjective]] = {"variational": VariationalObjective, "laplace": LaplaceObjective}
+
+
+INFERENCES = (*OBJECTIVES, "mcmc")
+
+#: Draws whose conditionals are averaged in predictions, of each chain.
+_PREDICTIVE_DRAWS = 100
+
+
+class SampledLatents(NamedTuple):
+    """The latent functions by Markov chain Monte Carlo: a mixture of Gaussians, one for each draw."""
+
+    draws: Draws
+
+    @property
+    def solver(self) -> str:
+        """How covariances are factorised."""
+        return "dense"
+
+    def conditionals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each latent given each of S draws, shape (S, m, L)."""
+        every = max(1, self.draws.latents.shape[1] // _PREDICTIVE_DRAWS)
+        return self.draws.conditionals(rows, every=every)
+
+    def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return joint draws, shape (size, m, L): for draws of the chains, what their latents say elsewhere."""
+        chains, kept = self.draws.latents.shape[:2]
+        sampled = []
+        for chain, draw in zip(rng.integers(chains, size=size), rng.integers(kept, size=size), strict=True):
+            model = self.draws.model(chain, draw)
+            noise = np.full(len(self.draws.rows), 1e-10 * float(model.kernel.diagonal(self.draws.rows).max()))
+            latents = [
+                condition(
+                    Prior(model.kernel, np.asarray(model.mean[latent : latent + 1])),
+                    Sites(self.draws.rows, self.draws.latents[chain, draw, :, latent : latent + 1], noise),
+                    "dense",
+                ).sample(rows, 1, rng)
+                for latent in range(self.draws.latents.shape[3])
+            ]
+            sampled.append(np.concatenate(latents, axis=2))
+        return np.concatenate(sampled)
 
 
 class LatentFit:
@@ -30,8 +75,8 @@ class LatentFit:
         At the values to start from.
     rows, y : arrays, shape (n,)
         Observed vertices by index, and what was observed.
-    inference : {"variational", "laplace"}
-        How the posterior is approximated.
+    inference : {"variational", "laplace", "mcmc"}
+        How the posterior is approximated; "mcmc" learns as "variational" does, and then samples.
     solver, inducing
         How its systems are solved.
     priors, n_starts, max_iterations, seed, report
@@ -54,7 +99,8 @@ class LatentFit:
         report: Callable[[str], None] | None,
     ) -> None:
         self.likelihood, self.rows, self.y = likelihood, rows, y
-        self.objective_of = OBJECTIVES[inference]
+        self.objective_of = OBJECTIVES.get(inference, VariationalObjective)
+        self.is_sampled = inference == "mcmc"
         self.solver, self.inducing = solver, inducing
         self.n_starts = n_starts
         self.priors = priors
@@ -73,9 +119,20 @@ class LatentFit:
         n_starts = self.n_starts if previous is None else 1
         return maximise(objective, model, priors=self.priors, n_starts=n_starts, **self.options)
 
-    def latents(self, learned: Learned) -> GaussianLatents:
+    def latents(self, learned: Learned) -> GaussianLatents | SampledLatents:
         """Return the latent functions' posterior under a learned model."""
         model = learned.model
+        if self.is_sampled:
+            return SampledLatents(
+                sample_posterior(
+                    model,
+                    self.rows,
+                    self.y,
+                    priors=self.priors,
+                    seed=self.options["seed"],
+                    report=self.options["report"],
+                )
+            )
         objective = self._objective(model, learned.state)
         objective.tolerance = TIGHT
         # The function that learning has compiled also finds the sites.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import _checks, parameters
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.sparsity import inducing_for
 from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
 from hypergauss.graph import Graph
@@ -67,6 +68,9 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         kernel); starting variances are shares of its square. Everything reported is in the target's own units.
     solver : {"auto", "dense", "low-rank"}
         Both are exact; "auto" takes the cheaper.
+    inducing : int, iterable of vertex names, or SpectralFeatures, optional
+        Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
+        vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.
     n_starts : int, default 2
         Starts that learning follows.
     max_iterations : int, default 200
@@ -122,6 +126,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         priors: Mapping[str, LogNormal] | None = None,
         scale_target: bool = True,
         solver: str = "auto",
+        inducing: Any = None,
         n_starts: int = 2,
         max_iterations: int = 200,
         random_state: Any = None,
@@ -138,6 +143,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.priors = priors
         self.scale_target = scale_target
         self.solver = solver
+        self.inducing = inducing
         self.n_starts = n_starts
         self.max_iterations = max_iterations
         self.random_state = random_state
@@ -167,6 +173,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         scaled = measured.rescaled(centre, scale)
         self._warn_of_little_to_learn_from(blueprint, measured)
         seed = int(check_random_state(self.random_state).randint(2**31))
+        inducing = inducing_for(self.inducing, blueprint.domain, seed)
         with progress(self.verbose) as report:
 
             def learn_kernel(kernel: Kernel, previous: Any) -> Any:
@@ -176,6 +183,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
                     model if previous is None else parameters.unpack(model, parameters.pack(previous.model)),
                     scaled,
                     solver=self.solver,
+                    inducing=inducing(kernel),
                     priors=priors,
                     n_starts=n_starts if previous is None else 1,
                     max_iterations=max_iterations if self.learn and measured.num_measurements > 1 else 0,
@@ -186,7 +194,9 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             learned, exponents, profiles = blueprint.learn(learn_kernel)
         warn_unless_converged(learned, max_iterations)
         model = learned.model.rescaled(centre, scale)
-        self._posterior = condition(model.prior(), measured.sites(model.noise_variance), self.solver)
+        self._posterior = condition(
+            model.prior(), measured.sites(model.noise_variance), self.solver, inducing(model.kernel)
+        )
         self._vertices = blueprint.domain.vertices
         self._flat = np.asarray(y).ndim == 1
         self.kernel_ = model.kernel

@@ -59,6 +59,10 @@ class Draws:
     def hyperparameters(self) -> dict[str, np.ndarray]:  # noqa: D102
         return self.whitened.hyperprior.values(self.coordinates)
 
+    def model(self, chain: int, draw: int) -> LatentModel:
+        """Return the model with the hyperparameters of one draw."""
+        return self.whitened.hyperprior.model(jnp.asarray(self.coordinates[chain, draw]))
+
     def conditionals(self, rows: Iterable[int], *, every: int = 1) -> Conditionals:
         """Return, for each draw of theta and f, the Gaussian of the latent functions at some vertices.
 

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss.inference.low_rank import GeneralEvidence, LowRankPosterior
-from hypergauss.inference.posterior import Prior
+from hypergauss.inference.posterior import LeaveOneOut, Prior
 from hypergauss.inference.projection import Inducing, Projection
 from hypergauss.inference.sites import Observations, Sites
 from hypergauss.kernels import Kernel
@@ -39,7 +39,10 @@ class CollapsedBound(eqx.Module):
 
 
 class SparsePosterior(LowRankPosterior):
-    """The posterior under inducing variables: that of Q, plus the prior's unexplained part, which no site changes."""
+    """The posterior under inducing variables: that of Q, plus the prior's unexplained part, which no site changes.
+
+    Its ``log_evidence`` is the collapsed bound on it.
+    """
 
     solver: ClassVar[str] = "sparse"
 
@@ -47,9 +50,11 @@ class SparsePosterior(LowRankPosterior):
         inducing.check(prior.kernel)
         self._projection = inducing.project(prior.kernel)
         super().__init__(Prior(self._projection, prior.mean), sites)
+        variance, outputs = np.asarray(sites.variance), np.shape(sites.mean)[1]
+        self.log_evidence -= outputs * float((self._unexplained(sites.rows) / variance).sum()) / 2
 
     def variance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
-        return super().variance(rows) + np.asarray(_unexplained(self._projection, self._projection.inputs(rows)))
+        return super().variance(rows) + self._unexplained(rows)
 
     def covariance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return super().covariance(rows) + self._rest(rows)
@@ -62,6 +67,14 @@ class SparsePosterior(LowRankPosterior):
         z = rng.standard_normal((len(distinct), size * explained.shape[2]))
         rest = (vectors * np.sqrt(np.maximum(values, 0.0))) @ z
         return explained + rest.reshape(len(distinct), size, -1).swapaxes(0, 1)[:, back]
+
+    def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
+        seen = super().leave_one_out()
+        return seen._replace(variance=seen.variance + self._unexplained(self.sites.rows))
+
+    def _unexplained(self, rows: np.ndarray) -> np.ndarray:
+        """Return the diagonal of K - Q at some vertices."""
+        return np.asarray(_unexplained(self._projection, self._projection.inputs(rows)))
 
     def _rest(self, rows: np.ndarray) -> np.ndarray:
         """Return K - Q between some vertices."""
