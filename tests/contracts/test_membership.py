@@ -17,8 +17,8 @@ def public(module, base):
 
 
 def descendants(base):
-    """Return all classes of this package that derive from one, at any depth."""
-    children = {c for c in base.__subclasses__() if c.__module__.startswith("hypergauss.")}
+    """Return all classes of the base's own package that derive from it, at any depth."""
+    children = {c for c in base.__subclasses__() if c.__module__.startswith(base.__module__.rsplit(".", 1)[0])}
     return children.union(*(descendants(c) for c in children))
 
 

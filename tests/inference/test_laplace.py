@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import PairwiseKernel
 
 from hypergauss import parameters
 from hypergauss.inference.laplace import LaplaceObjective, log_joint, mode_sites
-from hypergauss.inference.latent import GaussianLatents, LatentData, empty_sites
+from hypergauss.inference.latent import TIGHT, GaussianLatents, LatentData, empty_sites
 from hypergauss.likelihoods import Bernoulli, Softmax
 from tests.inference.problems import classification
 
@@ -19,6 +19,7 @@ def test_two_classes_agree_with_scikit_learn(solver):
     K = np.asarray(model.kernel.gram())
     data = LatentData.of(model.kernel, rows, y, solver=solver)
     objective = LaplaceObjective(model, data)
+    objective.tolerance = TIGHT
     value, _ = objective.value_and_gradient(parameters.pack(model), ())
     vertices = np.arange(40.0)[:, None]
     of_gram = PairwiseKernel(metric=lambda a, b, gamma: K[int(a[0]), int(b[0])])
@@ -48,7 +49,9 @@ def test_the_gradient_counts_how_the_mode_moves(likelihood, solver):
     theta = parameters.pack(model)
 
     def at(theta):
-        return LaplaceObjective(model, data).value_and_gradient(theta, ())
+        objective = LaplaceObjective(model, data)
+        objective.tolerance = TIGHT
+        return objective.value_and_gradient(theta, ())
 
     _, gradient = at(theta)
     for i in range(len(theta)):
