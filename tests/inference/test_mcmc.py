@@ -15,8 +15,9 @@ from jax.scipy.stats import norm
 from hypergauss import LogNormal, Spectrum
 from hypergauss.exceptions import NumericalError, SamplingWarning
 from hypergauss.inference import Prior, Sites, condition
+from hypergauss.inference.latent import GaussianLatents, LatentData, LatentModel, empty_sites
 from hypergauss.inference.mcmc import sample_posterior
-from hypergauss.inference.variational import LatentData, LatentModel, best_sites, empty_sites, latent_posteriors
+from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import Bernoulli, RobustMax, Softmax
 from hypergauss.likelihoods.base import OneLatent
@@ -176,7 +177,8 @@ def test_the_best_gaussian_predicts_softmax_labels_nearly_as_the_posterior_does(
     rows, everywhere = np.arange(10), np.arange(20)
     y = np.argmax(model.kernel.prior_draws(rows, 3, np.random.default_rng(0)), axis=1)
     data = LatentData.of(model.kernel, rows, y)
-    posteriors = latent_posteriors(model, data, best_sites(model, data, empty_sites(model, data)).sites)
+    sites = best_sites(model, data, empty_sites(model, data)).sites
+    posteriors = GaussianLatents.of(model, data, sites).posteriors
     mean = jnp.stack([jnp.asarray(posterior.mean(everywhere)[:, 0]) for posterior in posteriors], axis=1)
     variance = jnp.stack([jnp.asarray(posterior.variance(everywhere)) for posterior in posteriors], axis=1)
     approximate = np.asarray(model.likelihood.probabilities(mean, variance))
