@@ -7,17 +7,20 @@ from hypergauss.inference.learning import Learned, maximise
 from hypergauss.inference.mcmc import sample_posterior
 from hypergauss.inference.posterior import Posterior, Prior
 from hypergauss.inference.priors import LogNormal
+from hypergauss.inference.projection import InducingVertices, SpectralFeatures
 from hypergauss.inference.sites import Observations, Sites
 
 __all__ = [
     "Draws",
     "GaussianModel",
+    "InducingVertices",
     "Learned",
     "LogNormal",
     "Observations",
     "Posterior",
     "Prior",
     "Sites",
+    "SpectralFeatures",
     "condition",
     "learn",
     "maximise",
