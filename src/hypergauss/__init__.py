@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hypergauss.hypergraph import Hypergraph
     from hypergauss.inducing import select_inducing_vertices
     from hypergauss.inference import LogNormal
+    from hypergauss.smoothing import smooth_covariates
     from hypergauss.spectrum import Spectrum
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "metrics",
     "plotting",
     "select_inducing_vertices",
+    "smooth_covariates",
     "spectrum",
 ]
 
@@ -44,6 +46,7 @@ _HOMES = {
     "LogNormal": "inference",
     "Spectrum": "spectrum",
     "select_inducing_vertices": "inducing",
+    "smooth_covariates": "smoothing",
 }
 
 
