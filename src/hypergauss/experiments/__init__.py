@@ -3,5 +3,6 @@
 #: Name on the command line -> module with a function ``run(out, console, quick=False)``.
 STUDIES = {
     "automobiles": "hypergauss.experiments.automobiles",
+    "cora": "hypergauss.experiments.cora",
     "size-exponent": "hypergauss.experiments.size_exponent",
 }
