@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hypergauss.hypergraph import Hypergraph
     from hypergauss.inducing import select_inducing_vertices
     from hypergauss.inference import LogNormal
+    from hypergauss.smoothing import smooth_covariates
     from hypergauss.spectrum import Spectrum
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "metrics",
     "plotting",
     "select_inducing_vertices",
+    "smooth_covariates",
     "spectrum",
 ]
 
@@ -50,6 +52,7 @@ _HOMES = {
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
     "select_inducing_vertices": "inducing",
+    "smooth_covariates": "smoothing",
 }
 
 

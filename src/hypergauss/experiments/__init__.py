@@ -5,6 +5,7 @@ STUDIES = {
     "congress": "hypergauss.experiments.congress",
     "inducing": "hypergauss.experiments.inducing",
     "automobiles": "hypergauss.experiments.automobiles",
+    "cora": "hypergauss.experiments.cora",
     "size-exponent": "hypergauss.experiments.size_exponent",
     "zoo": "hypergauss.experiments.zoo",
 }
