@@ -198,7 +198,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
-        means, variances = self._latents.conditionals(self._rows(X))
+        rows = self._rows(X)
+        means, variances = self._latents.conditionals(rows)
         parts = [
             self._likelihood.probabilities(as_array(mean), as_array(variance))
             for mean, variance in zip(means, variances, strict=True)
@@ -209,17 +210,6 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         """Return the most probable class of named vertices, shape (m,)."""
         most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
         return self.classes_[most_probable]
-
-    def decision_function(self, X: Iterable[Any]) -> np.ndarray:
-        """Return posterior means of the latent functions at named vertices, shape (m, C).
-
-        Of two classes, shape (m,): that of the second, less that of the first if it has one of its own.
-        """
-        means, _ = self._latents.conditionals(self._rows(X))
-        mean = means.mean(axis=0)
-        if mean.shape[1] == 2:
-            return mean[:, 1] - mean[:, 0]
-        return mean[:, 0] if mean.shape[1] == 1 else mean
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""
