@@ -11,7 +11,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
-from hypergauss.names import locate, make_index, unique_index
+from hypergauss.names import locate, make_index, plain, unique_index
 
 
 class Parts(NamedTuple):
@@ -114,7 +114,7 @@ def of_attributes(frame: pd.DataFrame) -> Parts:
         codes, values = pd.factorize(frame[column], sort=True)
         known = np.flatnonzero(codes >= 0)
         blocks.append(sp.csr_array((np.ones(len(known)), (known, codes[known])), shape=(len(frame), len(values))))
-        names += [(column, value.item() if isinstance(value, np.generic) else value) for value in values]
+        names += [(column, plain(value)) for value in values]
     incidence = sp.csr_array(sp.hstack(blocks)) if blocks else sp.csr_array((len(frame), 0))
     return Parts(incidence, unique_index(frame.index, of="vertices"), unique_index(names, of="edges"))
 

@@ -9,7 +9,9 @@ from sklearn.model_selection import cross_val_score
 from hypergauss import HypergraphGPClassifier, Spectrum
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
 from hypergauss.inference import LogNormal
+from hypergauss.inference.projection import SpectralFeatures
 from hypergauss.kernels import Matern
+from hypergauss.likelihoods import RobustMax, Softmax
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
 NAMES = np.array(["left", "centre", "right"])[PLANTED.communities]
@@ -93,14 +95,88 @@ def test_a_class_with_one_member_keeps_its_place():
     assert (p > 0).all()
 
 
+def test_laplace_and_variational_inference_agree_at_the_same_hyperparameters():
+    """Learned ones differ: where classes are told apart without error, Laplace's evidence rises with the variance."""
+    variational, laplace = (
+        quick(likelihood="softmax", inference=inference, learn=False).fit(TRAIN, NAMES[TRAIN])
+        for inference in ("variational", "laplace")
+    )
+    assert (variational.predict(TEST) == laplace.predict(TEST)).mean() > 0.9
+    assert np.abs(variational.predict_proba(TEST) - laplace.predict_proba(TEST)).max() < 0.06
+    assert laplace.elbo_ == pytest.approx(variational.elbo_, abs=1)
+
+
+def test_ordered_classes_have_one_latent_function():
+    order = np.argsort(PLANTED.hypergraph.vertex_degrees)
+    levels = np.zeros(90, dtype=int)
+    levels[order[30:60]], levels[order[60:]] = 1, 2
+    model = quick(likelihood="ordinal").fit(TRAIN, levels[TRAIN])
+    p = model.predict_proba(TEST)
+    assert np.allclose(p.sum(axis=1), 1.0)
+    assert model.sample(TEST, 2).shape == (2, 40, 1)
+    assert list(model.classes_) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("inducing", [12, SpectralFeatures(12), TRAIN[:12]], ids=["number", "spectral", "names"])
+def test_few_inducing_variables_serve_as_well(inducing):
+    sparse = quick(inducing=inducing).fit(TRAIN, NAMES[TRAIN])
+    assert sparse.solver_ == "sparse"
+    assert sparse.score(TEST, NAMES[TEST]) > 0.85
+
+
+def test_mini_batches_reach_nearly_the_same_bound():
+    options = {"likelihood": "softmax", "inducing": SpectralFeatures(10)}
+    whole = quick(**options).fit(TRAIN, NAMES[TRAIN])
+    batches = quick(**options, batch_size=25).fit(TRAIN, NAMES[TRAIN])
+    assert batches.elbo_ == pytest.approx(whole.elbo_, abs=2.5)
+    assert batches.score(TEST, NAMES[TEST]) > 0.85
+
+
+def test_sampling_keeps_its_draws_and_averages_them():
+    model = HypergraphGPClassifier(PLANTED.hypergraph, inference="mcmc", random_state=0)
+    model.fit(TRAIN[:20], NAMES[TRAIN[:20]])
+    p = model.predict_proba(TEST)
+    assert np.allclose(p.sum(axis=1), 1.0)
+    assert np.array_equal(p, model.draws_.probabilities(TEST, every=10))
+    assert model.hyperparameters_["nu"] == pytest.approx(np.median(model.draws_.hyperparameters["nu"]))
+    assert model.size_exponent_ == 0.0
+    assert np.isnan(model.elbo_)
+    assert model.sample(TEST[:4], 3, random_state=0).shape == (3, 4, 3)
+
+
+def test_a_class_missing_from_a_fold_is_missing_from_its_probabilities():
+    present = TRAIN[NAMES[TRAIN] != "right"]
+    model = quick(learn=False).fit(present, NAMES[present])
+    assert list(model.classes_) == ["centre", "left"]
+    assert model.predict_proba(TEST).shape == (40, 2)
+
+
+def test_all_vertices_may_be_labelled():
+    model = quick(learn=False).fit(np.arange(90), NAMES)
+    assert model.score(np.arange(90), NAMES) > 0.95
+
+
 @pytest.mark.parametrize(
     ("options", "X", "y", "message"),
     [
+        ({"inducing": 91}, [0, 1], ["a", "b"], "`inducing` must be between 1 and 90"),
+        ({"inducing": [0, 0]}, [0, 1], ["a", "b"], "must name different vertices"),
+        ({"inducing": ["nobody"]}, [0, 1], ["a", "b"], "must belong to the hypergraph"),
+        ({"inference": "laplace"}, [0, 1], ["a", "b"], "needs a likelihood with slopes. Got RobustMax"),
+        ({"inference": "mcmc", "learn": False}, [0, 1], ["a", "b"], "draws hyperparameters along"),
+        ({"inference": "mcmc", "inducing": 5}, [0, 1], ["a", "b"], "samples the full model"),
+        ({"inference": "mcmc", "size_exponent": "learn"}, [0, 1], ["a", "b"], "cannot learn the size exponent"),
+        ({"inference": "magic"}, [0, 1], ["a", "b"], "`inference` must be one of"),
+        ({"batch_size": 5}, [0, 1], ["a", "b"], "Set `inducing`"),
+        ({"batch_size": 0, "inducing": 5}, [0, 1], ["a", "b"], "`batch_size` must be"),
+        ({"batch_size": 5, "inducing": 5, "size_exponent": "learn"}, [0, 1], ["a", "b"], "Give a number"),
+        ({"likelihood": Softmax(3)}, [0, 1], ["a", "b"], "is for 3 classes. Got 2"),
+        ({"likelihood": RobustMax(2)}, [0, 1, 2], ["a", "b", "c"], "is for 2 classes. Got 3"),
         ({}, [0, 1], ["a", "a"], "at least two classes. Got one: 'a'"),
         ({}, [0, 1], [0.5, 1.5], "must hold classes. Got continuous numbers such as 0.5"),
         ({}, [0, 1], ["a", None], "missing labels"),
         ({}, [], [], "at least one"),
-        ({}, [0, 1, 0], ["a", "b", "b"], "one label each. Got two for 0"),
+        ({}, [0, 1, 0], ["a", "b", "b"], "one label each. Got two for 0."),
         ({}, [0, 1], ["a"], "`vertices` and `y` must have the same length"),
         ({}, [0, 999], ["a", "b"], "must belong to the hypergraph"),
         ({"likelihood": "probit"}, [0, 1, 2], ["a", "b", "c"], "is for two classes. Got 3"),

@@ -27,7 +27,7 @@ def test_two_classes_agree_with_scikit_learn(solver):
     assert value == pytest.approx(peer.log_marginal_likelihood_value_, abs=1e-6)
     mean, _ = GaussianLatents.of(model, data, objective.sites).conditionals(np.arange(40))
     f = peer.base_estimator_
-    assert np.allclose(mean[0, :, 0], K[:, rows] @ (y - f.pi_), atol=1e-5)
+    assert np.allclose(mean[:, 0], K[:, rows] @ (y - f.pi_), atol=1e-5)
 
 
 @pytest.mark.parametrize("likelihood", [Bernoulli("probit"), Softmax(3)], ids=repr)

@@ -22,8 +22,7 @@ from hypergauss.inference.conditioning import SOLVERS
 from hypergauss.inference.priors import check_priors
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.likelihoods import Bernoulli, Classification, OrderedProbit, RobustMax, Softmax
-from hypergauss.names import as_list
-from hypergauss.parameters import as_array
+from hypergauss.names import as_list, plain
 
 LIKELIHOODS = ("robust-max", "softmax", "ordinal", "logit", "probit")
 #: Where the user sets no prior of a likelihood's own: the share of wrong labels is around the paper's 1e-3.
@@ -49,12 +48,17 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         labels, learned, that are wrong; "softmax": softer borders between classes; "ordinal": one latent function and
         ordered classes (their sorted order); "logit" and "probit": one latent function for two classes.
     inference : {"variational", "laplace", "mcmc"}, default "variational"
-        The best Gaussian by the evidence lower bound; a Gaussian at the mode (`inference.laplace`); or, after learning
-        as "variational" does, draws of latents and hyperparameters by elliptical slice sampling (extra ``mcmc``,
-        minutes), the standard to hold the other two against.
+        The best Gaussian by the evidence lower bound; a Gaussian at the mode (`inference.laplace`, not with
+        "robust-max", whose log density is flat); or draws of latents and hyperparameters by elliptical slice sampling
+        (`inference.mcmc`; extra ``mcmc``, minutes), the standard to hold the other two against. Sampling starts from
+        the kernel as given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size
+        exponent at 0.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference: how many inducing vertices to select (`select_inducing_vertices`), which ones, or how many
         leading eigenvectors to use in their place.
+    batch_size : int, optional
+        With ``inducing``: learn from mini-batches of this many labels, by ``max_iterations`` passes over all of them.
+        For more labels than fit in memory at once with their inducing variables.
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph.
     size_exponent : "auto", "learn" or float, default "auto"
@@ -70,7 +74,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     n_starts : int, default 1
         Starts that learning follows.
     max_iterations : int, default 100
-        Of L-BFGS, for each start.
+        Of L-BFGS, for each start; passes over the labels with ``batch_size``.
     random_state : int, RandomState or None
         For the random starts.
     verbose : bool, default False
@@ -81,11 +85,11 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     classes_ : array
         The class labels, sorted.
     kernel_ : Kernel
-        With learned hyperparameters.
+        With learned hyperparameters; at their posterior medians with "mcmc".
     elbo_ : float
-        The evidence lower bound; Laplace's approximation to the log evidence with "laplace".
+        The evidence lower bound; Laplace's approximation to the log evidence with "laplace"; NaN with "mcmc".
     elbo_trace_ : array
-        The objective, log priors included, after each iteration.
+        The objective, log priors included, after each iteration; its estimate in each pass with ``batch_size``.
     draws_ : Draws or None
         With "mcmc"; ``draws_.inference_data()`` is in ArviZ's form.
     hyperparameters_, size_exponent_, size_exponent_profile_, relation_weights_, solver_, n_iter_
@@ -109,6 +113,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         likelihood: str | Classification = "robust-max",
         inference: str = "variational",
         inducing: Any = None,
+        batch_size: int | None = None,
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
@@ -126,6 +131,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.likelihood = likelihood
         self.inference = inference
         self.inducing = inducing
+        self.batch_size = batch_size
         self.combine = combine
         self.size_exponent = size_exponent
         self.rank = rank
@@ -155,7 +161,9 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         names = as_list(X)
         labels = _check_labels(y)
         _checks.same_length("vertices", len(names), "y", len(labels))
-        blueprint = self._blueprint(num_sites=len(names))
+        batch_size = self._check_inference()
+        searches = self.inference != "mcmc" and batch_size is None
+        blueprint = self._blueprint(num_sites=len(names), searches=searches)
         codes, classes = pd.factorize(labels, sort=True)
         likelihood = _make_likelihood(self.likelihood, list(classes), codes)
         if "epsilon" in parameters.values(likelihood):
@@ -170,24 +178,24 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
                 inference=self.inference,
                 solver=self.solver,
                 inducing=inducing_for(self.inducing, blueprint.domain, seed),
+                batch_size=batch_size,
                 priors=priors,
                 n_starts=n_starts,
-                max_iterations=max_iterations if self.learn else 0,
+                max_iterations=max_iterations if self.learn and self.inference != "mcmc" else 0,
                 seed=seed,
                 report=report,
             )
             learned, exponents, profiles = blueprint.learn(latent_fit.learn)
             self._latents = latent_fit.latents(learned)
         warn_unless_converged(learned, max_iterations)
-        model = learned.model
-        self._likelihood = model.likelihood
+        self.draws_ = self._latents.draws if isinstance(self._latents, SampledLatents) else None
+        model = learned.model if self.draws_ is None else self.draws_.median_model()
         self._vertices = blueprint.domain.vertices
         self.classes_ = np.asarray(classes)
         self.kernel_ = model.kernel
-        self.elbo_ = learned.log_evidence
+        self.elbo_ = np.nan if self.inference == "mcmc" else learned.log_evidence
         self.elbo_trace_ = learned.trace
         self.hyperparameters_ = parameters.values(model)
-        self.draws_ = self._latents.draws if isinstance(self._latents, SampledLatents) else None
         self.size_exponent_ = one_or_all(exponents)
         self.size_exponent_profile_ = one_or_all(profiles)
         self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
@@ -196,15 +204,33 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.n_features_in_ = 1
         return self
 
+    def _check_inference(self) -> int | None:
+        """Check that the ways to infer that were asked for go together, and return the size of mini-batches."""
+        if self.inference == "mcmc":
+            if not self.learn:
+                raise ValueError(
+                    "`inference='mcmc'` draws hyperparameters along with the latents. Got `learn=False`. "
+                    "Name what to hold in the kernel's `fixed`."
+                )
+            if self.inducing is not None:
+                raise ValueError("`inference='mcmc'` samples the full model. Got `inducing`. Leave it out.")
+            if self.size_exponent == "learn":
+                raise ValueError("`inference='mcmc'` cannot learn the size exponent. Give a number.")
+        if self.batch_size is None:
+            return None
+        if self.inducing is None or self.inference != "variational" or not self.learn:
+            raise ValueError(
+                "`batch_size` is for learning with `inference='variational'` and `inducing` variables. Set `inducing`, "
+                "or leave `batch_size` out."
+            )
+        if self.size_exponent == "learn":
+            raise ValueError("Mini-batches give no bound to learn the size exponent by. Give a number.")
+        return _checks.count("batch_size", self.batch_size)
+
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
         rows = self._rows(X)
-        means, variances = self._latents.conditionals(rows)
-        parts = [
-            self._likelihood.probabilities(as_array(mean), as_array(variance))
-            for mean, variance in zip(means, variances, strict=True)
-        ]
-        return np.mean(parts, axis=0)
+        return self._latents.probabilities(rows)
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""
@@ -259,7 +285,7 @@ def _once_each(rows: np.ndarray, codes: np.ndarray, names: Any) -> tuple[np.ndar
     clash = np.flatnonzero(codes[first][back] != codes)
     if len(clash):
         raise ValueError(
-            f"`vertices` must have one label each. Got two for {names[clash[0]]!r}{_checks.others(len(clash) - 1)}. "
-            "Decide on one, or leave the vertex out."
+            f"`vertices` must have one label each. Got two for {plain(names[clash[0]])!r}"
+            f"{_checks.others(len(clash) - 1)}. Decide on one, or leave the vertex out."
         )
     return unique, codes[first]

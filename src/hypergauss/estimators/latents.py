@@ -19,13 +19,12 @@ from hypergauss.inference.mcmc import sample_posterior
 from hypergauss.inference.posterior import Prior
 from hypergauss.inference.priors import LogNormal, match_priors
 from hypergauss.inference.sites import Sites
+from hypergauss.inference.stochastic import learn_in_batches
 from hypergauss.inference.variational import VariationalObjective
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Likelihood
 
 OBJECTIVES: dict[str, type[SiteObjective]] = {"variational": VariationalObjective, "laplace": LaplaceObjective}
-
-
 INFERENCES = (*OBJECTIVES, "mcmc")
 
 #: Draws whose conditionals are averaged in predictions, of each chain.
@@ -42,10 +41,10 @@ class SampledLatents(NamedTuple):
         """How covariances are factorised."""
         return "dense"
 
-    def conditionals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each latent given each of S draws, shape (S, m, L)."""
+    def probabilities(self, rows: np.ndarray) -> np.ndarray:
+        """Return the probability of each class, shape (m, C), averaged over draws."""
         every = max(1, self.draws.latents.shape[1] // _PREDICTIVE_DRAWS)
-        return self.draws.conditionals(rows, every=every)
+        return self.draws.probabilities(rows, every=every)
 
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L): for draws of the chains, what their latents say elsewhere."""
@@ -76,9 +75,11 @@ class LatentFit:
     rows, y : arrays, shape (n,)
         Observed vertices by index, and what was observed.
     inference : {"variational", "laplace", "mcmc"}
-        How the posterior is approximated; "mcmc" learns as "variational" does, and then samples.
+        How the posterior is found; "mcmc" learns nothing beforehand.
     solver, inducing
         How its systems are solved.
+    batch_size : int, optional
+        Learn in mini-batches of this size, by ``max_iterations`` passes over the data.
     priors, n_starts, max_iterations, seed, report
         As for `maximise`.
     """
@@ -92,6 +93,7 @@ class LatentFit:
         inference: str,
         solver: str,
         inducing: InducingFor,
+        batch_size: int | None,
         priors: Mapping[str, LogNormal],
         n_starts: int,
         max_iterations: int,
@@ -101,7 +103,7 @@ class LatentFit:
         self.likelihood, self.rows, self.y = likelihood, rows, y
         self.objective_of = OBJECTIVES.get(inference, VariationalObjective)
         self.is_sampled = inference == "mcmc"
-        self.solver, self.inducing = solver, inducing
+        self.solver, self.inducing, self.batch_size = solver, inducing, batch_size
         self.n_starts = n_starts
         self.priors = priors
         self.options: dict[str, Any] = {"max_iterations": max_iterations, "seed": seed, "report": report}
@@ -114,6 +116,8 @@ class LatentFit:
         model = LatentModel(kernel, self.likelihood, mean, fixed)
         if previous is not None:
             model = parameters.unpack(model, parameters.pack(previous.model))
+        if self.batch_size is not None:
+            return self._learn_in_batches(model, self.batch_size)
         # Sites belong to vertices, whatever the kernel: the next kernel starts from the last one's.
         objective = self._objective(model, None if previous is None else previous.state)
         n_starts = self.n_starts if previous is None else 1
@@ -134,10 +138,38 @@ class LatentFit:
                 )
             )
         objective = self._objective(model, learned.state)
+        if self.batch_size is not None:
+            return GaussianLatents.of(model, objective.data, learned.state, self.solver)
         objective.tolerance = TIGHT
         # The function that learning has compiled also finds the sites.
         objective.value_and_gradient(parameters.pack(model), match_priors(model, self.priors))
         return GaussianLatents.of(model, objective.data, objective.sites, self.solver)
+
+    def _learn_in_batches(self, model: LatentModel, batch_size: int) -> Learned:
+        inducing = self.inducing(model.kernel)
+        assert inducing is not None, "mini-batches go with inducing variables"
+        passes = self.options["max_iterations"]
+        found = learn_in_batches(
+            model,
+            self.rows,
+            self.y,
+            inducing,
+            batch_size=batch_size,
+            n_passes=passes,
+            priors=match_priors(model, self.priors),
+            seed=self.options["seed"],
+            report=self.options["report"],
+        )
+        return Learned(
+            model=found.model,
+            log_evidence=found.elbo,
+            objective=found.trace[-1],
+            trace=found.trace,
+            converged=True,
+            message=f"{passes} passes",
+            n_evaluations=passes,
+            state=found.sites,
+        )
 
     def _objective(self, model: LatentModel, start: NaturalSites | None) -> SiteObjective:
         inducing = self.inducing(model.kernel)

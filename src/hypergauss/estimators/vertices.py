@@ -31,21 +31,21 @@ class VertexEstimator(BaseEstimator):
     size_exponent: float | str
     _vertices: pd.Index
 
-    def _blueprint(self, num_sites: int) -> Blueprint:
-        """Check what the kernel is made from, and settle what is to be learned."""
+    def _blueprint(self, num_sites: int, *, searches: bool = True) -> Blueprint:
+        """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
         return Blueprint.of(
             self.H,
             kernel=self.kernel,
             covariates=self.covariates,
             combine=self.combine,
-            size_exponent=self._size_exponent_to_use(),
+            size_exponent=self._size_exponent_to_use(searches and self.learn),
             rank=self.rank,
             num_sites=num_sites,
         )
 
-    def _size_exponent_to_use(self) -> float | str:
-        """Return "auto" as 0 where nothing is to be learned; a given kernel keeps its own."""
-        keep = self.learn or isinstance(self.kernel, Kernel) or self.size_exponent != "auto"
+    def _size_exponent_to_use(self, searches: bool) -> float | str:
+        """Return "auto" as 0 where none is searched for; a given kernel keeps its own."""
+        keep = searches or isinstance(self.kernel, Kernel) or self.size_exponent != "auto"
         return self.size_exponent if keep else 0.0
 
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
@@ -64,9 +64,11 @@ class VertexEstimator(BaseEstimator):
 def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
     """Say so if learning was cut short."""
     if not learned.converged:
+        exhausted = len(learned.trace) > max_iterations
+        remedy = f"Raise `max_iterations` above {max_iterations}, or guide" if exhausted else "Guide"
         warnings.warn(
-            f"Learning stopped before it converged ({learned.message.strip(' :')}). Raise `max_iterations` above "
-            f"{max_iterations}, or guide the hyperparameters with `priors`.",
+            f"Learning stopped before it converged ({learned.message.strip(' :')}). {remedy} the hyperparameters with "
+            "`priors`.",
             LearningWarning,
             stacklevel=3,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from hypergauss import _checks
 from hypergauss.inference.latent import LatentModel
 from hypergauss.inference.whitened import WhitenedModel
-from hypergauss.likelihoods import Classification
+from hypergauss.likelihoods import as_classification
 
 #: Vertices predicted at once, so that memory does not grow with their number.
 _ROWS = 512
@@ -63,6 +63,10 @@ class Draws:
         """Return the model with the hyperparameters of one draw."""
         return self.whitened.hyperprior.model(jnp.asarray(self.coordinates[chain, draw]))
 
+    def median_model(self) -> LatentModel:
+        """Return the model at the median of each hyperparameter."""
+        return self.whitened.hyperprior.model(jnp.asarray(np.median(self.coordinates, axis=(0, 1))))
+
     def conditionals(self, rows: Iterable[int], *, every: int = 1) -> Conditionals:
         """Return, for each draw of theta and f, the Gaussian of the latent functions at some vertices.
 
@@ -89,12 +93,7 @@ class Draws:
         every : int, default 1
             Use one draw in so many of each chain.
         """
-        likelihood = self.whitened.hyperprior.template.likelihood
-        if not isinstance(likelihood, Classification):
-            raise TypeError(
-                f"Class probabilities need a likelihood of class labels. Got {type(likelihood).__name__}. "
-                "Use `conditionals` for the latent functions."
-            )
+        as_classification(self.whitened.hyperprior.template.likelihood)
         return np.concatenate(list(self._over_draws(_probabilities, rows, every)))
 
     def inference_data(self) -> Any:
@@ -150,9 +149,9 @@ def _conditionals(whitened: WhitenedModel, u: Array, latents: Array, inputs: Any
 def _probabilities(whitened: WhitenedModel, u: Array, latents: Array, inputs: Any) -> Array:
     def add(total: Array, draw: tuple[Array, Array]) -> tuple[Array, None]:
         model, mean, variance = _conditional(whitened, draw[0], draw[1], inputs)
-        return total + cast(Classification, model.likelihood).probabilities(mean, variance), None
+        return total + as_classification(model.likelihood).probabilities(mean, variance), None
 
     template = whitened.hyperprior.template
-    shape = (len(template.kernel.variances(inputs)), cast(Classification, template.likelihood).num_classes)
+    shape = (len(template.kernel.variances(inputs)), as_classification(template.likelihood).num_classes)
     total, _ = jax.lax.scan(add, jnp.zeros(shape), (u, latents))
     return total / len(u)

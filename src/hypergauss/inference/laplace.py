@@ -78,6 +78,14 @@ def log_evidence(model: LatentModel, data: LatentData, f: Float[Array, "n L"]) -
 class LaplaceObjective(SiteObjective):
     """The approximate log evidence at given hyperparameters."""
 
+    def __init__(self, model: LatentModel, data: LatentData, start: NaturalSites | None = None) -> None:
+        if not model.likelihood.has_mode:
+            raise ValueError(
+                f"Laplace's approximation needs a likelihood with slopes. Got {type(model.likelihood).__name__}, whose "
+                "log density is flat but for jumps. Use softmax, or variational inference."
+            )
+        super().__init__(model, data, start)
+
     def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
         return _evidence_at_mode(theta, self.model, self.data, self.sites, priors, self.tolerance)
 

@@ -36,7 +36,7 @@ from hypergauss.inference.priors import Matched
 from hypergauss.inference.projection import Inducing
 from hypergauss.inference.sites import Sites
 from hypergauss.kernels import Kernel
-from hypergauss.likelihoods import Likelihood
+from hypergauss.likelihoods import Likelihood, as_classification
 
 #: The loop ends when a step gains less than this for each observation: while learning, and for a final answer.
 LOOSE, TIGHT = 1e-7, 1e-10
@@ -217,6 +217,7 @@ class GaussianLatents(NamedTuple):
     """The latent functions under a Gaussian approximation: independent posteriors, one each."""
 
     posteriors: tuple[Posterior, ...]
+    likelihood: Likelihood
 
     @classmethod
     def of(cls, model: LatentModel, data: LatentData, sites: NaturalSites, solver: str = "auto") -> GaussianLatents:
@@ -229,7 +230,7 @@ class GaussianLatents(NamedTuple):
             pseudo = np.asarray(sites.shift[:, latent]) / precision
             prior = Prior(model.kernel, np.asarray(model.mean[latent : latent + 1]))
             posteriors.append(condition(prior, Sites(data.rows, pseudo[:, None], 1 / precision), solver, inducing))
-        return cls(tuple(posteriors))
+        return cls(tuple(posteriors), model.likelihood)
 
     @property
     def solver(self) -> str:
@@ -237,10 +238,15 @@ class GaussianLatents(NamedTuple):
         return self.posteriors[0].solver
 
     def conditionals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of each latent at vertices given by index, shape (1, m, L): one Gaussian each."""
+        """Return mean and variance of each latent at vertices given by index, shape (m, L)."""
         mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
         variance = np.stack([posterior.variance(rows) for posterior in self.posteriors], axis=1)
-        return mean[None], variance[None]
+        return mean, variance
+
+    def probabilities(self, rows: np.ndarray) -> np.ndarray:
+        """Return the probability of each class at vertices given by index, shape (m, C)."""
+        mean, variance = (parameters.as_array(moment) for moment in self.conditionals(rows))
+        return np.asarray(as_classification(self.likelihood).probabilities(mean, variance))
 
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L)."""

@@ -31,6 +31,7 @@ from hypergauss.inference.projection import Inducing
 from hypergauss.inference.variational import likelihood_sites
 
 #: Length of natural-gradient steps in the first pass; pass t takes it times t^-_FADING, so that the noise dies out.
+#: A batch of everything has no noise, and keeps the length.
 _FIRST_STEP, _FADING = 0.5, 0.6
 #: Of Adam, in the coordinates that learning moves (mostly logarithms).
 _LEARNING_RATE = 0.03
@@ -50,7 +51,13 @@ class Batch(NamedTuple):
 
     inputs: Any
     y: Float[Array, " b"]
-    weight: float
+    weight: Float[Array, ""]
+
+    @classmethod
+    def of(cls, model: LatentModel, rows: np.ndarray, y: np.ndarray, part: Any, num_observations: int) -> Batch:
+        """Gather some of the observations. All that differs between batches is an array: nothing is compiled anew."""
+        inputs, observed = model.kernel.inputs(rows[part]), jnp.asarray(y[part], float)
+        return cls(inputs, observed, jnp.asarray(num_observations / len(observed)))
 
 
 class InBatches(NamedTuple):
@@ -107,9 +114,10 @@ def learn_in_batches(
     q = Coefficients(jnp.zeros((L, J)), jnp.zeros((L, J, J)))
     trace = []
     for number in range(1, n_passes + 1):
-        rho, estimates = _FIRST_STEP * number**-_FADING, []
+        fading = number**-_FADING if size < n else 1.0
+        rho, estimates = jnp.asarray(_FIRST_STEP * fading), []
         for part in np.array_split(rng.permutation(n), max(n // size, 1)):
-            batch = Batch(model.kernel.inputs(rows[part]), jnp.asarray(y[part], float), n / len(part))
+            batch = Batch.of(model, rows, y, part, n)
             q = _natural_step(theta, model, inducing, batch, q, rho)
             value, gradient = _estimate(theta, model, inducing, batch, q, priors)
             estimates.append(float(value))
@@ -152,7 +160,7 @@ def _marginals(
 
 @eqx.filter_jit
 def _natural_step(
-    theta: Array, template: LatentModel, inducing: Inducing, batch: Batch, q: Coefficients, rho: float
+    theta: Array, template: LatentModel, inducing: Inducing, batch: Batch, q: Coefficients, rho: Array
 ) -> Coefficients:
     model = parameters.unpack(template, theta)
     marginals, F, _ = _marginals(model, inducing, batch.inputs, q)
@@ -187,7 +195,7 @@ def _pass_over(
     parts, expected = [], 0.0
     divergence: Array | float = 0.0
     for part in _chunks(len(rows)):
-        batch = Batch(model.kernel.inputs(rows[part]), jnp.asarray(y[part], float), 1.0)
+        batch = Batch.of(model, rows, y, part, len(rows[part]))
         sites, value, divergence = _sites_of(model, inducing, batch, q)
         parts.append(sites)
         expected += float(value)

@@ -1,6 +1,6 @@
 """How observations arise from latent functions; each is written once and serves every inference method."""
 
-from hypergauss.likelihoods.base import Classification, Likelihood, Measurement, Moments
+from hypergauss.likelihoods.base import Classification, Likelihood, Measurement, Moments, as_classification
 from hypergauss.likelihoods.binary import Bernoulli
 from hypergauss.likelihoods.categorical import RobustMax, Softmax
 from hypergauss.likelihoods.counts import Poisson
@@ -20,4 +20,5 @@ __all__ = [
     "RobustMax",
     "Softmax",
     "StudentT",
+    "as_classification",
 ]

@@ -34,6 +34,11 @@ class Likelihood(eqx.Module):
         return False
 
     @property
+    def has_mode(self) -> bool:
+        """Whether log p(y | f) has slopes that lead to a mode of the posterior and curvature there."""
+        return True
+
+    @property
     @abstractmethod
     def is_log_concave(self) -> bool:
         """Whether log p(y | f) is concave in f, so that no site has a negative precision."""
@@ -77,6 +82,16 @@ class Classification(Likelihood):
     @abstractmethod
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:
         """Return E p(y = c | f) for every class, rows summing to one."""
+
+
+def as_classification(likelihood: Likelihood) -> Classification:
+    """Return the likelihood if it is one of class labels, else explain."""
+    if not isinstance(likelihood, Classification):
+        raise TypeError(
+            f"Class probabilities need a likelihood of class labels. Got {type(likelihood).__name__}. "
+            "Use `conditionals` for the latent functions."
+        )
+    return likelihood
 
 
 class Moments(NamedTuple):

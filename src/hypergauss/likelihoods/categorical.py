@@ -108,6 +108,10 @@ class RobustMax(LatentForEachClass):
     def is_log_concave(self) -> bool:  # noqa: D102
         return False
 
+    @property
+    def has_mode(self) -> bool:  # noqa: D102
+        return False
+
     def log_density(self, latents: Float[Array, "n L"], y: Float[Array, " n"]) -> Float[Array, " n"]:  # noqa: D102
         hit, miss = self._logs()
         return jnp.where(jnp.argmax(latents, axis=1) == y.astype(int), hit, miss)
