@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hypergauss.cli import main
-from hypergauss.experiments.cora import best_temperature, splits, tempered
+from hypergauss.experiments.cora import best_calibration, calibrated, splits
 
 
 def test_splits_are_half_a_quarter_and_the_last_quarter_of_a_permutation():
@@ -15,13 +15,14 @@ def test_splits_are_half_a_quarter_and_the_last_quarter_of_a_permutation():
     assert np.array_equal(np.concatenate(split), order)
 
 
-def test_the_temperature_that_spoilt_honest_probabilities_is_found():
+def test_the_temperature_and_the_floor_that_spoilt_honest_probabilities_are_found():
     rng = np.random.default_rng(0)
-    honest = rng.dirichlet(np.full(4, 0.3), size=20_000)
+    raw = rng.dirichlet(np.full(4, 0.3), size=20_000)
+    honest = calibrated(raw, 0.5, 0.05)
     topics = (rng.random((20_000, 1)) > honest.cumsum(axis=1)).sum(axis=1)
-    timid = tempered(honest, 2.0)
-    assert best_temperature(timid, topics) == pytest.approx(0.5, rel=0.03)
-    assert np.allclose(tempered(timid, 0.5), honest)
+    temperature, floor = best_calibration(raw, topics, (0.01, 0.05, 0.2))
+    assert floor == 0.05
+    assert temperature == pytest.approx(0.5, rel=0.03)
 
 
 def test_without_the_data_the_study_says_what_to_set(monkeypatch, capsys, tmp_path):
