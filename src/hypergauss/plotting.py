@@ -97,7 +97,7 @@ def reliability_diagram(reliability: Reliability, *, ax: Axes | None = None, lab
             fontsize="x-small",
             path_effects=[withStroke(linewidth=2.5, foreground="white")],  # legible over another classifier's lines
         )
-    ax.legend(frameon=False, fontsize="small", loc="upper left", markerscale=0.6)
+    ax.legend(frameon=False, fontsize="small", loc="lower right", markerscale=0.6)
     return ax
 
 
