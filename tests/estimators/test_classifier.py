@@ -151,6 +151,13 @@ def test_a_class_missing_from_a_fold_is_missing_from_its_probabilities():
     assert model.predict_proba(TEST).shape == (40, 2)
 
 
+def test_a_kernel_may_come_from_another_hypergraph_on_the_same_vertices():
+    other = make_planted_hypergraph(90, 120, 3, within=0.5, random_state=1).hypergraph
+    model = quick(kernel=Matern(Spectrum.of(other)), size_exponent="auto", learn=False).fit(TRAIN, NAMES[TRAIN])
+    own = quick(other, learn=False).fit(TRAIN, NAMES[TRAIN])
+    assert np.allclose(model.predict_proba(TEST), own.predict_proba(TEST))
+
+
 def test_all_vertices_may_be_labelled():
     model = quick(learn=False).fit(np.arange(90), NAMES)
     assert model.score(np.arange(90), NAMES) > 0.95
