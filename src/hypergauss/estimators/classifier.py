@@ -40,8 +40,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     H : Hypergraph, Graph, or dict of name to either
         What relates the vertices.
     kernel : {"matern", "diffusion", "bernstein"} or Kernel, default "matern"
-        As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from another
-        hypergraph on them.
+        As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from
+        another hypergraph on them.
     covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex.
     likelihood : {"robust-max", "softmax", "ordinal", "logit", "probit"} or Classification, default "robust-max"
