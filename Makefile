@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 
-.PHONY: setup demo test lint format docs bench reproduce clean
+.PHONY: setup demo test test-neighbours lint format docs bench reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -22,6 +22,17 @@ demo: setup
 
 test: setup
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(XDIST)
+
+# Packages that cap what others need: an environment of their own, with an older pandas, for the tests they concern.
+NEIGHBOURS := .venv-neighbours
+test-neighbours: $(NEIGHBOURS)/.installed
+	$(ONE_THREAD) $(NEIGHBOURS)/bin/python -m pytest -n $(XDIST) tests/io tests/test_hypergraph.py tests/test_names.py
+
+$(NEIGHBOURS)/.installed: pyproject.toml
+	test -x $(NEIGHBOURS)/bin/python || $(PYTHON) -m venv $(NEIGHBOURS)
+	$(NEIGHBOURS)/bin/python -m pip install --quiet --upgrade pip
+	$(NEIGHBOURS)/bin/python -m pip install --quiet --editable '.[test,hypernetx]'
+	touch $@
 
 lint: setup
 	$(BIN)/ruff check .
@@ -43,4 +54,4 @@ reproduce: setup
 	$(BIN)/hypergauss reproduce all --out results
 
 clean:
-	rm -rf $(VENV) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NEIGHBOURS) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

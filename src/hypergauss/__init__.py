@@ -11,13 +11,27 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, inference, kernels, maps, metrics, plotting, spectrum
+    from hypergauss import datasets, inference, io, kernels, maps, metrics, plotting, spectrum
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
     from hypergauss.inducing import select_inducing_vertices
     from hypergauss.inference import LogNormal
+    from hypergauss.io import (
+        from_hyperedge_index,
+        from_hypernetx,
+        from_networkx,
+        from_xgi,
+        read_hif,
+        read_table,
+        to_hyperedge_index,
+        to_hypernetx,
+        to_networkx,
+        to_xgi,
+        write_hif,
+        write_table,
+    )
     from hypergauss.smoothing import smooth_covariates
     from hypergauss.spectrum import Spectrum
 
@@ -32,14 +46,27 @@ __all__ = [
     "Spectrum",
     "__version__",
     "datasets",
+    "from_hyperedge_index",
+    "from_hypernetx",
+    "from_networkx",
+    "from_xgi",
     "inference",
+    "io",
     "kernels",
     "maps",
     "metrics",
     "plotting",
+    "read_hif",
+    "read_table",
     "select_inducing_vertices",
     "smooth_covariates",
     "spectrum",
+    "to_hyperedge_index",
+    "to_hypernetx",
+    "to_networkx",
+    "to_xgi",
+    "write_hif",
+    "write_table",
 ]
 
 _HOMES = {
@@ -53,6 +80,18 @@ _HOMES = {
     "Spectrum": "spectrum",
     "select_inducing_vertices": "inducing",
     "smooth_covariates": "smoothing",
+    "from_hyperedge_index": "io",
+    "from_hypernetx": "io",
+    "from_networkx": "io",
+    "from_xgi": "io",
+    "read_hif": "io",
+    "read_table": "io",
+    "to_hyperedge_index": "io",
+    "to_hypernetx": "io",
+    "to_networkx": "io",
+    "to_xgi": "io",
+    "write_hif": "io",
+    "write_table": "io",
 }
 
 

@@ -67,7 +67,7 @@ def unique_index(names: Iterable[Any], *, of: str) -> pd.Index:
     if not index.is_unique:
         repeated = index[index.duplicated()].unique()
         raise ValueError(
-            f"`{of}` must have different names. {_plain(repeated[0])!r}{_checks.others(len(repeated) - 1)} "
+            f"`{of}` must have different names. {plain(repeated[0])!r}{_checks.others(len(repeated) - 1)} "
             f"occur more than once. Rename them, for example by adding a number."
         )
     return index
@@ -81,7 +81,7 @@ def locate(index: pd.Index, names: Iterable[Any], *, argument: str, owner: str, 
     rows = index.get_indexer(wanted)
     unknown = np.flatnonzero(rows < 0)
     if len(unknown):
-        shown = ", ".join(repr(_plain(wanted[i])) for i in unknown[:_QUOTED])
+        shown = ", ".join(repr(plain(wanted[i])) for i in unknown[:_QUOTED])
         rest = len(pd.unique(wanted[unknown])) - len(pd.unique(wanted[unknown[:_QUOTED]]))
         raise ValueError(f"`{argument}` must belong to {owner}. Got {shown}{_checks.others(rest)}. {cure}")
     return np.asarray(rows, dtype=np.int64)
@@ -93,6 +93,8 @@ def _index(values: Any, *, of: str) -> pd.Index:
         return values
     if isinstance(values, np.ndarray | pd.Index) and values.dtype.kind in "iu":
         return pd.Index(values)
+    if isinstance(values, pd.Index) and isinstance(values.dtype, pd.StringDtype):
+        return pd.Index(values.to_numpy(dtype=object), dtype=object)  # text: nothing to look through one by one
     try:
         set(values)  # surfaces an unhashable name in Python's own words
     except TypeError as error:
@@ -110,6 +112,6 @@ def _fits_int64(index: pd.Index) -> bool:
     return bool(limits.min <= min(index) and max(index) <= limits.max)
 
 
-def _plain(name: Any) -> Any:
+def plain(name: Any) -> Any:
     """Show NumPy scalars as the plain values they stand for."""
     return name.item() if isinstance(name, np.generic) else name
