@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         write_hif,
         write_table,
     )
+    from hypergauss.saving import load, save
     from hypergauss.smoothing import smooth_covariates
     from hypergauss.spectrum import Spectrum
 
@@ -53,11 +54,13 @@ __all__ = [
     "inference",
     "io",
     "kernels",
+    "load",
     "maps",
     "metrics",
     "plotting",
     "read_hif",
     "read_table",
+    "save",
     "select_inducing_vertices",
     "smooth_covariates",
     "spectrum",
@@ -78,6 +81,8 @@ _HOMES = {
     "LogNormal": "inference",
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
+    "load": "saving",
+    "save": "saving",
     "select_inducing_vertices": "inducing",
     "smooth_covariates": "smoothing",
     "from_hyperedge_index": "io",
