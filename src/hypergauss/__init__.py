@@ -32,9 +32,11 @@ if TYPE_CHECKING:
         write_hif,
         write_table,
     )
+    from hypergauss.report import write_report
     from hypergauss.saving import load, save
     from hypergauss.smoothing import smooth_covariates
     from hypergauss.spectrum import Spectrum
+    from hypergauss.suggestions import suggest_vertices
 
 __all__ = [
     "Graph",
@@ -64,11 +66,13 @@ __all__ = [
     "select_inducing_vertices",
     "smooth_covariates",
     "spectrum",
+    "suggest_vertices",
     "to_hyperedge_index",
     "to_hypernetx",
     "to_networkx",
     "to_xgi",
     "write_hif",
+    "write_report",
     "write_table",
 ]
 
@@ -85,6 +89,8 @@ _HOMES = {
     "save": "saving",
     "select_inducing_vertices": "inducing",
     "smooth_covariates": "smoothing",
+    "suggest_vertices": "suggestions",
+    "write_report": "report",
     "from_hyperedge_index": "io",
     "from_hypernetx": "io",
     "from_networkx": "io",

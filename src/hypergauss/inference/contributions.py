@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from hypergauss.inference.posterior import Posterior
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
@@ -77,13 +78,43 @@ def _has_edges(kernel: Kernel) -> bool:
     return isinstance(kernel, SpectralKernel) and isinstance(kernel.spectrum.source, ZhouLaplacian)
 
 
-def _spectral_part(kernel: SpectralKernel, row: int, rows: np.ndarray, alpha: np.ndarray, label: str) -> Part:
+class EdgeValues(NamedTuple):
+    """What every hyperedge of one relation tells its members: v hears incidence[v, e] times values[e]."""
+
+    label: str
+    incidence: sp.csr_array
+    values: np.ndarray
+
+
+def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph") -> list[EdgeValues]:
+    """Return the g of each part that speaks through hyperedges; none of a product, where g differs between vertices."""
+    rows, alpha = np.asarray(posterior.sites.rows), posterior.dual_weights()[:, output]
+    kernel = posterior.prior.kernel
+    parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    labels = kernel.labels if isinstance(kernel, Sum) else (label,)
+    found = []
+    for part, own in zip(parts, labels, strict=True):
+        if isinstance(part, SpectralKernel) and _has_edges(part):
+            spectrum: Any = part.spectrum
+            values = spectrum.edge_vectors @ _told(part, rows, alpha)[0]
+            found.append(EdgeValues(own, spectrum.source.incidence.scipy(), values))
+    return found
+
+
+def _told(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return diag(w / s) U_t' a, and w U_t' a where s is too small for that."""
     spectrum: Any = kernel.spectrum  # a hypergraph's, which has singular values and vectors of both sides
+    s = spectrum.singular_values
+    coefficients = np.asarray(kernel.weights()) * (spectrum.vertex_vectors[rows].T @ alpha)
+    clear = s > _SMALL
+    return np.where(clear, coefficients / np.where(clear, s, 1.0), 0.0), np.where(clear, 0.0, coefficients)
+
+
+def _spectral_part(kernel: SpectralKernel, row: int, rows: np.ndarray, alpha: np.ndarray, label: str) -> Part:
+    spectrum: Any = kernel.spectrum
     incidence = spectrum.source.incidence.scipy()[[row]]
-    U, V, s = spectrum.vertex_vectors, spectrum.edge_vectors, spectrum.singular_values
-    coefficients = np.asarray(kernel.weights()) * (U[rows].T @ alpha)
-    told = s > _SMALL
-    g = V[incidence.indices] @ np.where(told, coefficients / np.where(told, s, 1.0), 0.0)
-    rest = float(U[row] @ np.where(told, 0.0, coefficients))
+    through, untold = _told(kernel, rows, alpha)
+    values = incidence.data * (spectrum.edge_vectors[incidence.indices] @ through)
+    rest = float(spectrum.vertex_vectors[row] @ untold)
     rest += float(kernel.remainder(kernel.inputs(np.array([row])))) * float(alpha[rows == row].sum())
-    return Part(label, incidence.indices, incidence.data * g, rest)
+    return Part(label, incidence.indices, values, rest)
