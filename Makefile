@@ -25,13 +25,16 @@ test: setup
 
 # Packages that cap what others need: an environment of their own, with an older pandas, for the tests they concern.
 NEIGHBOURS := .venv-neighbours
+# A build for the CPU, where one is at hand; plain `torch` brings gigabytes for GPUs.
+TORCH ?= torch==2.13.0
 test-neighbours: $(NEIGHBOURS)/.installed
-	$(ONE_THREAD) $(NEIGHBOURS)/bin/python -m pytest -n $(XDIST) tests/io tests/test_hypergraph.py tests/test_names.py
+	$(ONE_THREAD) $(NEIGHBOURS)/bin/python -m pytest -n $(XDIST) tests/io tests/neighbours tests/test_hypergraph.py tests/test_names.py
 
 $(NEIGHBOURS)/.installed: pyproject.toml
 	test -x $(NEIGHBOURS)/bin/python || $(PYTHON) -m venv $(NEIGHBOURS)
 	$(NEIGHBOURS)/bin/python -m pip install --quiet --upgrade pip
-	$(NEIGHBOURS)/bin/python -m pip install --quiet --editable '.[test,hypernetx]'
+	$(NEIGHBOURS)/bin/python -m pip install --quiet $(TORCH)
+	$(NEIGHBOURS)/bin/python -m pip install --quiet --editable '.[test,hypernetx,gpjax,gpytorch]'
 	touch $@
 
 lint: setup

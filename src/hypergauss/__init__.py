@@ -12,6 +12,7 @@ from hypergauss._version import __version__
 
 if TYPE_CHECKING:
     from hypergauss import datasets, inference, io, kernels, maps, metrics, plotting, spectrum
+    from hypergauss.assessment import assess
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.graph import Graph
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         write_hif,
         write_table,
     )
+    from hypergauss.neighbours import to_gpjax, to_gpytorch, to_sklearn
     from hypergauss.report import write_report
     from hypergauss.saving import load, save
     from hypergauss.smoothing import smooth_covariates
@@ -48,6 +50,7 @@ __all__ = [
     "SpectralEmbedding",
     "Spectrum",
     "__version__",
+    "assess",
     "datasets",
     "from_hyperedge_index",
     "from_hypernetx",
@@ -67,9 +70,12 @@ __all__ = [
     "smooth_covariates",
     "spectrum",
     "suggest_vertices",
+    "to_gpjax",
+    "to_gpytorch",
     "to_hyperedge_index",
     "to_hypernetx",
     "to_networkx",
+    "to_sklearn",
     "to_xgi",
     "write_hif",
     "write_report",
@@ -85,7 +91,11 @@ _HOMES = {
     "LogNormal": "inference",
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
+    "assess": "assessment",
     "load": "saving",
+    "to_gpjax": "neighbours",
+    "to_gpytorch": "neighbours",
+    "to_sklearn": "neighbours",
     "save": "saving",
     "select_inducing_vertices": "inducing",
     "smooth_covariates": "smoothing",

@@ -30,6 +30,7 @@ DAMAGE = (
     IndexError,
     KeyError,
     NotImplementedError,
+    OSError,
     OverflowError,
     RecursionError,
     RuntimeError,
