@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, inference, io, kernels, maps, metrics, plotting, spectrum
+    from hypergauss import datasets, drawing, inference, io, kernels, maps, metrics, plotting, spectrum
     from hypergauss.assessment import assess
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
@@ -52,6 +52,7 @@ __all__ = [
     "__version__",
     "assess",
     "datasets",
+    "drawing",
     "from_hyperedge_index",
     "from_hypernetx",
     "from_networkx",
