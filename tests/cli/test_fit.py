@@ -221,12 +221,12 @@ def test_an_interrupt_leaves_no_half_written_file(folder, tmp_path):
     listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
     command = [sys.executable, "-c", f"{listening}import sys; from hypergauss.cli import main; sys.exit(main())", "fit"]
     arguments = ["--edges", f"{folder}/edges.csv", "--labels", f"{folder}/values.csv", "--out", str(tmp_path / "out")]
-    process = subprocess.Popen(command + arguments, stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "out").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)  # the folder is made when learning begins
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    with subprocess.Popen(command + arguments, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "out").exists() and time.monotonic() < deadline:
+            time.sleep(0.02)  # the folder is made when learning begins
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Interrupted" in err
     assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import hypergauss as hg
 
 zoo = hg.datasets.load_zoo()
-model = hg.HypergraphGPLVM(random_state=0, n_random=0).fit(zoo.hypergraph)
+model = hg.HypergraphGPLVM(starts=("spectral",), random_state=0).fit(zoo.hypergraph)
 spectral = hg.SpectralEmbedding(2).fit_transform(zoo.hypergraph)
 print(model.starts_)
 

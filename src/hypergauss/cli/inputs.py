@@ -160,7 +160,9 @@ def _with_strangers(vertices: pd.Index, target: pd.Series, options: argparse.Nam
             f"Labels must be of vertices in the hypergraph ({len(vertices):,}). Got {strangers[0]!r}"
             f"{_checks.others(len(strangers) - 1)}.{near} If they are right and in no hyperedge, say --isolated."
         )
-    notes.append(f"{strangers[0]}{_checks.others(len(strangers) - 1)} of the labelled vertices are in no hyperedge.")
+    notes.append(
+        f"Labelled but in no hyperedge: {strangers[0]!r}{_checks.others(len(strangers) - 1)}, taken as isolated."
+    )
     return vertices.append(pd.Index(strangers, dtype=object))
 
 

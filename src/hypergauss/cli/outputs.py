@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,20 +41,22 @@ def results_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> It
         )
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with written_whole(folder / ".hypergauss"):
-            pass
-        (folder / ".hypergauss").unlink()
-    except OSError as error:
-        _remove(made)
-        raise PermissionError(
-            f"Nothing can be written to {folder} ({error.strerror or error}). Choose another."
-        ) from error
-    try:
+        _prepare(folder)
         yield
     except BaseException:
         _remove(made)
         raise
+
+
+def _prepare(folder: Path) -> None:
+    """Make the folder, and try it with a file that has no name and so cannot be left behind."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        reason = error.strerror or error
+        raise PermissionError(f"Nothing can be written to {folder} ({reason}). Choose another folder.") from error
 
 
 def _remove(folders: Sequence[Path]) -> None:
