@@ -23,6 +23,7 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "download_all_examples": False,
     "remove_config_comments": True,
+    "capture_repr": (),
 }
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3

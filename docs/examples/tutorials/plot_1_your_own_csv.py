@@ -40,7 +40,7 @@ print(H)
 # %%
 # Learn from some
 # ---------------
-# Suppose the party of 60 members is known. A filter of the spectrum that is free in form follows parties well.
+# Suppose the party of one member in seven is known. A filter of the spectrum that is free in form follows parties well.
 
 party = votes.target.rename(lambda v: f"member {v}")
 known = party[list(H.vertices[::7])]
