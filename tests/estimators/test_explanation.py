@@ -15,9 +15,7 @@ COVARIATES = np.column_stack([np.arange(14.0), np.arange(14.0) % 3])
 CASES = {
     "low-rank": {"solver": "low-rank"},
     "dense": {"solver": "dense"},
-    "truncated": {"rank": 3, "solver": "low-rank"},
     "a rising filter": {"kernel": hg.kernels.Bernstein(hg.Spectrum.of(H), [0.05, 0.1, 0.4, 2.0])},
-    "covariates added": {"covariates": COVARIATES},
     "covariates multiplied": {"covariates": COVARIATES, "combine": "product"},
     "two relations": {"H": {"all": H, "pairs": H.clique_expansion()}},
     "spectral features": {"inducing": SpectralFeatures(4)},
@@ -98,15 +96,6 @@ def test_classes_are_explained_by_the_margin_of_their_latent_function():
     assert model.explain(NAMES[11]).of == f"latent margin for {predicted}"
     with pytest.raises(ValueError, match="must be one of the classes"):
         model.explain(NAMES[11], label="purple")
-
-
-def test_two_classes_with_one_latent_function_speak_with_opposite_signs():
-    model = hg.HypergraphGPClassifier(H, learn=False, likelihood="probit").fit(
-        NAMES[:6], LABELS[:3] + LABELS[4:6] + ["red"]
-    )
-    first, second = (model.explain(NAMES[11], label=label) for label in model.classes_)
-    assert first.prediction == -second.prediction
-    assert_adds_up(second, model._latents.conditionals(H.vertex_rows([NAMES[11]]))[0][0, 0, 0])
 
 
 def test_an_unknown_vertex_is_named():

@@ -226,6 +226,8 @@ def test_classes_have_probabilities_and_a_reliability_diagram(opened, tmp_path):
     labels = np.where(signal > 0, "high", EVIL)
     model = hg.HypergraphGPClassifier(H, likelihood="probit", kernel="diffusion", learn=False, size_exponent=0.0)
     model.fit(names[:40], labels[:40])
+    first, second = (model.explain(names[50], label=label) for label in model.classes_)
+    assert first.prediction == -second.prediction != 0  # one latent function speaks for one class or the other
     held_out = assess(model, names[:40], labels[:40], folds=2)
     hg.write_report(model, tmp_path / "c.html", dict(zip(names[:40], labels[:40], strict=True)), assessment=held_out)
     page = opened(tmp_path / "c.html")
