@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 
-.PHONY: setup demo test test-neighbours lint format docs bench reproduce clean
+.PHONY: setup demo test test-neighbours test-oldest lint format docs bench reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -37,6 +37,18 @@ $(NEIGHBOURS)/.installed: pyproject.toml
 	$(NEIGHBOURS)/bin/python -m pip install --quiet --editable '.[test,hypernetx,gpjax,gpytorch]'
 	touch $@
 
+# The oldest versions of everything, for what reads, fits, saves and predicts.
+OLDEST := .venv-oldest
+test-oldest: $(OLDEST)/.installed
+	$(ONE_THREAD) PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n $(XDIST) \
+	  tests/io tests/test_hypergraph.py tests/test_names.py tests/test_saving.py tests/test_suggestions.py tests/cli/test_fit.py
+
+$(OLDEST)/.installed: tests/oldest.txt
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet --requirement tests/oldest.txt
+	touch $@
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -57,4 +69,4 @@ reproduce: setup
 	$(BIN)/hypergauss reproduce all --out results
 
 clean:
-	rm -rf $(VENV) $(NEIGHBOURS) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
