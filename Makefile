@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 
-.PHONY: setup demo test lint format docs bench reproduce clean
+.PHONY: setup demo test test-neighbours test-oldest lint format docs bench reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -22,6 +22,32 @@ demo: setup
 
 test: setup
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(XDIST)
+
+# Packages that cap what others need: an environment of their own, with an older pandas, for the tests they concern.
+NEIGHBOURS := .venv-neighbours
+# A build for the CPU, where one is at hand; plain `torch` brings gigabytes for GPUs.
+TORCH ?= torch==2.13.0
+test-neighbours: $(NEIGHBOURS)/.installed
+	$(ONE_THREAD) $(NEIGHBOURS)/bin/python -m pytest -n $(XDIST) tests/io tests/neighbours tests/test_hypergraph.py tests/test_names.py
+
+$(NEIGHBOURS)/.installed: pyproject.toml
+	test -x $(NEIGHBOURS)/bin/python || $(PYTHON) -m venv $(NEIGHBOURS)
+	$(NEIGHBOURS)/bin/python -m pip install --quiet --upgrade pip
+	$(NEIGHBOURS)/bin/python -m pip install --quiet $(TORCH)
+	$(NEIGHBOURS)/bin/python -m pip install --quiet --editable '.[test,hypernetx,gpjax,gpytorch]'
+	touch $@
+
+# The oldest versions of everything, for what reads, fits, saves and predicts.
+OLDEST := .venv-oldest
+test-oldest: $(OLDEST)/.installed
+	$(ONE_THREAD) PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n $(XDIST) \
+	  tests/io tests/test_hypergraph.py tests/test_names.py tests/test_saving.py tests/test_suggestions.py tests/cli/test_fit.py
+
+$(OLDEST)/.installed: tests/oldest.txt
+	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet --requirement tests/oldest.txt
+	touch $@
 
 lint: setup
 	$(BIN)/ruff check .
@@ -43,4 +69,4 @@ reproduce: setup
 	$(BIN)/hypergauss reproduce all --out results
 
 clean:
-	rm -rf $(VENV) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

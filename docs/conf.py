@@ -6,7 +6,25 @@ project = "hypergauss"
 author = "The hypergauss developers"
 copyright = "The hypergauss developers"
 release = __version__
-extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax"]
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+# Tutorials and plots are scripts, run by the build; one that fails fails the build.
+sphinx_gallery_conf = {
+    "examples_dirs": ["examples/tutorials", "examples/plots"],
+    "gallery_dirs": ["tutorials", "gallery"],
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "capture_repr": (),
+}
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 autosummary_generate = True
@@ -14,6 +32,6 @@ templates_path = ["_templates"]
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "examples"]
 html_theme = "furo"
 html_title = "hypergauss"

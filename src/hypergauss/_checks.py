@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import numbers
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,13 @@ def same_length(first: str, n_first: int, second: str, n_second: int) -> None:
 def others(n: int) -> str:
     """Say how many further offenders there are, or nothing."""
     return "" if n <= 0 else f" and {n:,} other{'s' if n > 1 else ''}"
+
+
+def did_you_mean(name: str, names: Sequence[str]) -> str:
+    """Return a sentence that suggests the nearest of some names, or nothing if none is near."""
+    folded = {other.casefold(): other for other in names}
+    near = get_close_matches(name.casefold(), list(folded), n=1, cutoff=0.6)
+    return f" Did you mean {folded[near[0]]!r}?" if near else ""
 
 
 def optional(module: str, extra: str) -> Any:

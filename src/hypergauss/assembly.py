@@ -13,6 +13,9 @@ import scipy.sparse as sp
 from hypergauss import _checks
 from hypergauss.names import locate, make_index, plain, unique_index
 
+#: How many times as many as the rows whole numbers may be for a table of all of them to pay.
+_GAPS = 4
+
 
 class Parts(NamedTuple):
     """What a hypergraph is assembled from, hyperedge weights aside."""
@@ -83,9 +86,11 @@ def of_table(
     used = [vertex, edge] if weight is None else [vertex, edge, weight]
     for column in used:
         if column not in frame:
-            raise ValueError(f"`frame` must have a column {column!r}. Got the columns {list(frame.keys())}.")
+            columns = [str(name) for name in frame.keys()]  # noqa: SIM118 (a DataFrame too)
+            near = _checks.did_you_mean(str(column), columns)
+            raise ValueError(f"`frame` must have a column {column!r}.{near} Its columns are {', '.join(columns)}.")
         _checks.same_length(vertex, len(frame[vertex]), column, len(frame[column]))
-    edge_values = np.asarray(frame[edge])
+    edge_values = _names_of(frame[edge])
     if edges is None:
         codes, edge_index = _codes(edge_values, column=edge, of="edges")
     else:
@@ -98,7 +103,7 @@ def of_table(
             cure="Add them to `edges`, or leave it out.",
         )
     return _of_pairs(
-        np.asarray(frame[vertex]),
+        _names_of(frame[vertex]),
         codes,
         None if weight is None else np.asarray(frame[weight]),
         vertices=vertices,
@@ -149,7 +154,7 @@ def edge_weights(weights: Iterable[float] | Mapping[Any, float] | None, edges: p
 
 
 def _of_pairs(
-    members: Any,
+    names: Any,
     edge_codes: np.ndarray,
     strengths: np.ndarray | None,
     *,
@@ -159,28 +164,38 @@ def _of_pairs(
 ) -> Parts:
     """Assemble from one (vertex name, hyperedge index, strength) triple an incidence."""
     if vertices is None:
-        values = members if isinstance(members, np.ndarray) else _object_array(members)
+        values = _object_array(names) if isinstance(names, list) else names
         rows, vertex_index = _codes(values, column=column, of="vertices")
     else:
         vertex_index = unique_index(vertices, of="vertices")
         rows = locate(
             vertex_index,
-            members,
+            names,
             argument=column,
             owner=f"the {len(vertex_index):,} given `vertices`",
             cure="Add them to `vertices`, or leave it out.",
         )
-    data = np.ones(len(rows)) if strengths is None else _checks.non_negative_array("weight", strengths)
-    incidence = sp.coo_array((data, (rows, edge_codes)), shape=(len(vertex_index), len(edges))).tocsr()
-    if strengths is None:
-        incidence.data[:] = 1.0  # a member named twice is still one member
+    shape = (len(vertex_index), len(edges))
+    if strengths is not None:
+        data = _checks.non_negative_array("weight", strengths)
+        return Parts(sp.coo_array((data, (rows, edge_codes)), shape=shape).tocsr(), vertex_index, edges)
+    # One byte a membership moves faster than eight. True and true is true: a member named twice is one member.
+    members = sp.coo_array((np.ones(len(rows), dtype=bool), (rows, edge_codes)), shape=shape).tocsr()
+    incidence = sp.csr_array((np.ones(members.nnz), members.indices, members.indptr), shape=shape)
     return Parts(incidence, vertex_index, edges)
 
 
-def _codes(values: np.ndarray, *, column: str, of: str) -> tuple[np.ndarray, pd.Index]:
+def _names_of(column: Any) -> Any:
+    """Return a column of names; one that pandas keeps as text or categories is numbered as it is, without a copy."""
+    if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype):
+        return column.array
+    return np.asarray(column)
+
+
+def _codes(values: Any, *, column: str, of: str) -> tuple[np.ndarray, pd.Index]:
     """Number names by first appearance, refusing missing and unhashable ones."""
     try:
-        codes, uniques = pd.factorize(values)
+        codes, uniques = _factorised(values)
     except TypeError as error:
         raise TypeError(f"`{of}` must be hashable names such as text, numbers or tuples. Got {error}.") from error
     missing = np.flatnonzero(codes < 0)
@@ -190,6 +205,39 @@ def _codes(values: np.ndarray, *, column: str, of: str) -> tuple[np.ndarray, pd.
             "Drop those rows first."
         )
     return codes, unique_index(uniques, of=of)
+
+
+def _factorised(values: Any) -> tuple[np.ndarray, Any]:
+    """Return the number of each name and the different names; categories without a row are left out."""
+    if not isinstance(values, pd.Categorical):
+        return _factorised_integers(values) if _is_dense(values) else pd.factorize(values)
+    counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))
+    if counts.all():
+        return values.codes, values.categories
+    return _factorised(values.remove_unused_categories())
+
+
+def _is_dense(values: Any) -> bool:
+    """Tell whether names are numbers from 0 that leave few gaps, as numbers of rows do."""
+    return (
+        isinstance(values, np.ndarray)
+        and values.dtype.kind in "iu"
+        and 0 < len(values) < np.iinfo(np.int32).max
+        and values.min() >= 0
+        and values.max() < _GAPS * len(values)
+    )
+
+
+def _factorised_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Do what `pandas.factorize` does by tables in place of hashing, in a third of the time."""
+    first = np.full(int(values.max()) + 1, -1, dtype=np.int32)
+    # Of several assignments to one place the last stays: backwards, that is the first appearance.
+    first[values[::-1]] = np.arange(len(values) - 1, -1, -1, dtype=np.int32)
+    names = np.flatnonzero(first >= 0)
+    names = names[np.argsort(first[names])]
+    number = np.empty(len(first), dtype=np.int32)
+    number[names] = np.arange(len(names), dtype=np.int32)
+    return number[values], names.astype(values.dtype)
 
 
 def _object_array(values: list[Any]) -> np.ndarray:

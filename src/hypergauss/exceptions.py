@@ -1,6 +1,6 @@
-"""Numerical failures, each naming its likely causes.
+"""Failures of our own, each naming its likely causes.
 
-Bad input never reaches these: it is a `ValueError` or a `TypeError`, raised before any heavy work.
+Bad arguments never reach these: they are a `ValueError` or a `TypeError`, raised before any heavy work.
 """
 
 
@@ -10,6 +10,10 @@ class HypergaussError(Exception):
 
 class NumericalError(HypergaussError):
     """A computation on valid input did not succeed; the message lists likely causes."""
+
+
+class FileError(HypergaussError, ValueError):
+    """A file does not hold what it should; the message says what it is, where, and what to do."""
 
 
 class LearningWarning(UserWarning):

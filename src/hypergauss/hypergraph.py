@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from hypergauss import assembly
+from hypergauss.attributes import Attributes
 from hypergauss.frozen import freeze, freeze_sparse
 from hypergauss.graph import Graph
 from hypergauss.names import locate, unique_index
@@ -35,13 +36,22 @@ class Hypergraph:
     array([1., 2., 1., 1.])
     """
 
-    __slots__ = ("__weakref__", "_edges", "_incidence", "_vertices", "_weights")
+    __slots__ = ("__weakref__", "_attributes", "_edges", "_incidence", "_vertices", "_weights")
 
-    def __init__(self, incidence: sp.csr_array, *, vertices: pd.Index, edges: pd.Index, weights: np.ndarray) -> None:
+    def __init__(
+        self,
+        incidence: sp.csr_array,
+        *,
+        vertices: pd.Index,
+        edges: pd.Index,
+        weights: np.ndarray,
+        attributes: Attributes | None = None,
+    ) -> None:
         self._incidence = freeze_sparse(incidence)
         self._vertices = vertices
         self._edges = edges
         self._weights = freeze(weights)
+        self._attributes = Attributes() if attributes is None else attributes
 
     # ---------------------------------------------------------------- constructors
 
@@ -157,6 +167,11 @@ class Hypergraph:
         return self._weights
 
     @property
+    def attributes(self) -> Attributes:
+        """What else is noted of vertices, hyperedges and memberships; no computation looks at it."""
+        return self._attributes
+
+    @property
     def num_vertices(self) -> int:
         """N, the number of vertices."""
         return len(self._vertices)
@@ -220,6 +235,7 @@ class Hypergraph:
             vertices=self._edges,
             edges=self._vertices,
             weights=np.ones(self.num_vertices),
+            attributes=self._attributes.swapped(),
         )
 
     def clique_expansion(self, weighted: bool = True) -> Graph:
@@ -271,6 +287,7 @@ class Hypergraph:
             vertices=vertex_index,
             edges=edge_index,
             weights=weights.copy(),
+            attributes=self._attributes.restricted(vertex_index, edge_index),
         )
 
     def with_vertices(self, vertices: Iterable[Any]) -> Hypergraph:
@@ -292,6 +309,18 @@ class Hypergraph:
             vertices=index,
             edges=self._edges,
             weights=self._weights.copy(),
+            attributes=self._attributes,
+        )
+
+    def with_attributes(self, **attributes: Any) -> Hypergraph:
+        """Return the same hypergraph with some `Attributes` replaced, by field: ``vertices``, ``edges``, ..."""
+        unknown = [name for name in attributes if name not in Attributes._fields]
+        if unknown:
+            raise TypeError(f"Attributes are {', '.join(Attributes._fields)}. Got {unknown[0]!r}.")
+        replaced = self._attributes._replace(**attributes)
+        replaced.check(self._vertices, self._edges)
+        return Hypergraph(
+            self._incidence, vertices=self._vertices, edges=self._edges, weights=self._weights, attributes=replaced
         )
 
     def connected_components(self) -> np.ndarray:
@@ -301,7 +330,7 @@ class Hypergraph:
         return pd.factorize(labels[: self.num_vertices])[0]
 
     def equals(self, other: Hypergraph) -> bool:
-        """Tell whether names, incidence and weights are all the same, in the same order."""
+        """Tell whether names, incidence and weights are all the same, in the same order; attributes do not matter."""
         return (
             self._vertices.equals(other._vertices)
             and self._edges.equals(other._edges)
@@ -315,7 +344,7 @@ class Hypergraph:
         return self  # frozen: a copy could never differ, and cloning an estimator must not copy it
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restore, (self._incidence, self._vertices, self._edges, self._weights))
+        return (_restore, (self._incidence, self._vertices, self._edges, self._weights, self._attributes))
 
     def __repr__(self) -> str:
         return (
@@ -341,8 +370,10 @@ class Hypergraph:
         return f"<table><caption>Hypergraph</caption><tbody>{body}</tbody></table>"
 
 
-def _restore(incidence: sp.csr_array, vertices: pd.Index, edges: pd.Index, weights: np.ndarray) -> Hypergraph:
-    return Hypergraph(incidence, vertices=vertices, edges=edges, weights=weights)
+def _restore(
+    incidence: sp.csr_array, vertices: pd.Index, edges: pd.Index, weights: np.ndarray, attributes: Attributes
+) -> Hypergraph:
+    return Hypergraph(incidence, vertices=vertices, edges=edges, weights=weights, attributes=attributes)
 
 
 def _plural(n: int, one: str, many: str) -> str:

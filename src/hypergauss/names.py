@@ -93,6 +93,8 @@ def _index(values: Any, *, of: str) -> pd.Index:
         return values
     if isinstance(values, np.ndarray | pd.Index) and values.dtype.kind in "iu":
         return pd.Index(values)
+    if isinstance(values, pd.Index) and isinstance(values.dtype, pd.StringDtype):
+        return pd.Index(values.to_numpy(dtype=object), dtype=object)  # text: nothing to look through one by one
     try:
         set(values)  # surfaces an unhashable name in Python's own words
     except TypeError as error:

@@ -126,6 +126,34 @@ def size_exponent_profile(profile: Profile, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def learning_trace(trace: Any, *, label: str | None = None, ax: Axes | None = None) -> Axes:
+    """Draw an objective after each iteration of learning, such as ``elbo_trace_`` or ``learning_trace_``."""
+    ax = new_axes(ax)
+    values = np.asarray(trace, dtype=float)
+    ax.plot(np.arange(len(values)), values, lw=1.5, marker="o", ms=3, label=label)
+    ax.set(xlabel="iteration", ylabel="objective")
+    if label is not None:
+        ax.legend(frameon=False, fontsize="small", loc="lower right")
+    return ax
+
+
+def posterior_intervals(
+    names: Any, mean: Any, std: Any, *, observed: Any = None, level: float = 0.9, ax: Axes | None = None
+) -> Axes:
+    """Draw a mean and a central interval for each vertex, lowest first; crosses are observations (NaN where none)."""
+    ax = new_axes(ax)
+    mean, std = np.asarray(mean, dtype=float), np.asarray(std, dtype=float)
+    order = np.argsort(mean)
+    half = norm.ppf(0.5 + level / 2) * std
+    at = np.arange(len(mean))
+    ax.errorbar(mean[order], at, xerr=half[order], fmt="o", ms=4, color=BLUE, lw=1.2, label=f"{level:.0%} interval")
+    if observed is not None:
+        ax.plot(np.asarray(observed, dtype=float)[order], at, "x", color=RED, ms=6, label="observed")
+    ax.set_yticks(at, [str(np.asarray(names, dtype=object)[i]) for i in order], fontsize="small")
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
+    return ax
+
+
 def new_axes(ax: Axes | None) -> Axes:
     """Return the given Axes, or those of a new figure."""
     return plt.subplots(figsize=(5, 4), layout="constrained")[1] if ax is None else ax

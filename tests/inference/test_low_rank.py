@@ -4,9 +4,11 @@ import pytest
 from jax.test_util import check_grads
 
 from hypergauss import Hypergraph, Spectrum
-from hypergauss.inference import Observations, Prior, Sites, condition
+from hypergauss.inference import Observations, Posterior, Prior, Sites, condition
+from hypergauss.inference.dense import DensePosterior
 from hypergauss.inference.low_rank import (
     GeneralEvidence,
+    LowRankPosterior,
     UniformEvidence,
     capacitance,
     capacitance_of,
@@ -121,3 +123,19 @@ def test_huge_weights_and_a_distant_target_do_not_make_up_evidence():
     left = ((y**2).sum() - quadratic) / d
     exact = ((y - F @ (F.T @ y)) ** 2).sum() / d + ((F.T @ y)[:, 0] ** 2 / (d * (1 + w))).sum()
     assert abs(left - exact) < 1.0
+
+
+def test_weights_of_observations_are_the_same_by_every_route(hypergraph, rng):
+    prior = Prior(Matern(Spectrum.of(hypergraph)), np.array([0.3]))
+    sites = Sites(np.array([1, 4, 5, 9]), rng.standard_normal((4, 1)), np.array([0.1, 0.2, 0.3, 0.4]))
+    rows = np.array([0, 4, 7])
+    dense, low_rank = DensePosterior(prior, sites), LowRankPosterior(prior, sites)
+    K = np.asarray(prior.kernel.gram())
+    inverse = np.linalg.inv(K[np.ix_(sites.rows, sites.rows)] + np.diag(sites.variance))
+    for posterior in (dense, low_rank):
+        weights = posterior.observation_weights(rows)
+        np.testing.assert_allclose(weights, K[np.ix_(rows, sites.rows)] @ inverse, atol=1e-10)
+        np.testing.assert_allclose(Posterior.observation_weights(posterior, rows), weights, atol=1e-10)
+        dual = posterior.dual_weights()
+        np.testing.assert_allclose(dual, inverse @ (sites.mean - 0.3), atol=1e-10)
+        np.testing.assert_allclose(Posterior.dual_weights(posterior), dual, atol=1e-9)

@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 
 from hypergauss import _checks, parameters
+from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.latents import INFERENCES, LatentFit, SampledLatents
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.sparsity import inducing_for
@@ -237,6 +238,44 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         """Return the most probable class of named vertices, shape (m,)."""
         most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
         return self.classes_[most_probable]
+
+    def explain(self, vertex: Any, *, label: Any = None) -> Explanation:
+        """Return how much each labelled vertex, and each hyperedge of this vertex, speaks for a class.
+
+        What is taken apart is the latent function of the class less the mean of the others', under the Gaussian
+        approximation; with one latent function, that function, turned so that more of it speaks for the class (for the
+        higher classes, if they are ordered). Contributions add up to it.
+
+        Parameters
+        ----------
+        vertex : name
+            Labelled or not.
+        label : class, optional
+            The predicted one if not given.
+        """
+        row = int(self._rows([vertex])[0])
+        chosen = self.predict([vertex])[0] if label is None else label
+        column = np.flatnonzero(self.classes_ == chosen)
+        if len(column) == 0:
+            raise ValueError(f"`label` must be one of the classes {self.classes_.tolist()}. Got {label!r}.")
+        if isinstance(self._latents, SampledLatents):
+            raise ValueError("Draws have no weights of observations. Fit with `inference='variational'` to explain.")
+        posteriors = self._latents.posteriors
+        if len(posteriors) == 1:
+            is_ordered = isinstance(self._likelihood, OrderedProbit)
+            factors = [1.0 if column[0] == 1 or is_ordered else -1.0]
+            of = "latent function" if is_ordered else f"latent function for {chosen!s}"
+        else:
+            others = len(posteriors) - 1
+            factors = [1.0 if latent == column[0] else -1.0 / others for latent in range(len(posteriors))]
+            of = f"latent margin for {chosen!s}"
+        return explain(
+            [(factor, posterior, 0) for factor, posterior in zip(factors, posteriors, strict=True)],
+            row,
+            vertices=self._vertices,
+            H=self.H,
+            of=of,
+        )
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
 from hypergauss.estimators.blueprint import Blueprint
+from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.sparsity import inducing_for
 from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
@@ -259,6 +260,44 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         draws = self._posterior.sample(rows, count, rng)
         return draws[:, :, 0] if self._flat else draws
+
+    def explain(self, vertex: Any, *, output: int = 0) -> Explanation:
+        """Return how much each observed vertex, and each hyperedge of this vertex, contributes to its predicted mean.
+
+        Contributions of either kind add up to the prediction.
+
+        Parameters
+        ----------
+        vertex : name
+            Observed or not.
+        output : int, default 0
+            Which of several outputs.
+
+        Examples
+        --------
+        >>> from hypergauss import Hypergraph, HypergraphGPRegressor
+        >>> H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d"], "z": ["d", "e", "f"]})
+        >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
+        >>> print(model.explain("c"))
+        predicted mean of 'c': 1.528, from 1.733 without observations
+          observed vertices (3 in all)
+            +0.3578  'f'
+            -0.3257  'a'
+            -0.2369  'b'
+          hyperedges (2 in all)
+            -0.322  'x'
+            +0.1171  'y'
+        """
+        row = int(self._rows([vertex])[0])
+        number = _checks.count("output", output, least=0, most=len(self._posterior.prior.mean) - 1)
+        return explain(
+            [(1.0, self._posterior, number)],
+            row,
+            vertices=self._vertices,
+            H=self.H,
+            of="predicted mean",
+            with_values=True,
+        )
 
     def leave_one_out(self) -> pd.DataFrame:
         """Return the prediction of each measured vertex from all others, in closed form.

@@ -111,6 +111,9 @@ class DensePosterior(Posterior):
         covariance = np.asarray(self.prior.kernel.gram(rows, rows)) - cross @ self._solve(cross.T)
         return (covariance + covariance.T) / 2
 
+    def dual_weights(self) -> np.ndarray:  # noqa: D102
+        return self._alpha
+
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
         inverse = self._solve(np.eye(len(self.sites.rows)))
         return leave_one_out(self.sites, self.prior, self._alpha, np.diagonal(inverse))

@@ -232,6 +232,25 @@ class LowRankPosterior(Posterior):
         result[seen] += share[seen, None] * (residual[self._position[rows[seen]]] - result[seen])
         return result
 
+    def observation_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Return F_* C F' D^-1, and at an observed vertex the share rho of what that leaves of its own site."""
+        result = np.empty((len(rows), len(self.sites.rows)))
+        thinned = self.prior.kernel.features(self.prior.kernel.inputs(rows)) @ self._coefficient_covariance
+        for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
+            result[:, part] = thinned @ F.T / self._d[part]
+        seen, share = self._share(rows)
+        result[seen] *= (1 - share[seen])[:, None]
+        result[seen, self._position[rows[seen]]] += share[seen]
+        return result
+
+    def dual_weights(self) -> np.ndarray:  # noqa: D102
+        targets = np.asarray(self.sites.mean) - self.prior.mean
+        coefficients = self._coefficient_covariance @ self._project(targets)
+        fitted = np.empty_like(targets)
+        for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
+            fitted[part] = F @ coefficients
+        return (targets - fitted) / self._d[:, None]
+
     def variance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         result = np.empty(len(rows))
         for part, F in _feature_chunks(self.prior.kernel, rows):
@@ -249,14 +268,10 @@ class LowRankPosterior(Posterior):
         return thinned @ self._coefficient_covariance @ thinned.T + np.where(rows[:, None] == rows, own, 0.0)
 
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
-        targets = np.asarray(self.sites.mean) - self.prior.mean
-        coefficients = self._coefficient_covariance @ self._project(targets)
-        fitted, leverage = np.empty_like(targets), np.empty(len(targets))
+        leverage = np.empty(len(self.sites.rows))
         for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
-            fitted[part] = F @ coefficients
             leverage[part] = ((F @ self._coefficient_covariance) * F).sum(axis=1)
-        alpha = (targets - fitted) / self._d[:, None]
-        return leave_one_out(self.sites, self.prior, alpha, (1 - leverage / self._d) / self._d)
+        return leave_one_out(self.sites, self.prior, self.dual_weights(), (1 - leverage / self._d) / self._d)
 
     def _project(self, residual: np.ndarray) -> np.ndarray:
         """Return F' D^-1 residual."""

@@ -62,6 +62,18 @@ class Posterior(ABC):
     def leave_one_out(self) -> LeaveOneOut:
         """Return the prediction of each site's observation from all other sites, in closed form."""
 
+    def observation_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Return K_*t (K_tt + Sigma)^-1, shape (m, n): how much of each site goes into the mean at each vertex."""
+        return self._smooth(rows, np.eye(len(self.sites.rows)))
+
+    def dual_weights(self) -> np.ndarray:
+        """Return (K_tt + Sigma)^-1 (z - mean), shape (n, L): the mean elsewhere is K_*t times this.
+
+        In general from Sigma (K_tt + Sigma)^-1 r = r - K_tt (K_tt + Sigma)^-1 r.
+        """
+        targets = np.asarray(self.sites.mean) - self.prior.mean
+        return (targets - self._smooth(self.sites.rows, targets)) / np.asarray(self.sites.variance)[:, None]
+
     def mean(self, rows: np.ndarray) -> np.ndarray:
         """Return the posterior mean at each vertex, shape (m, L)."""
         return self.prior.mean + self._smooth(rows, np.asarray(self.sites.mean) - self.prior.mean)

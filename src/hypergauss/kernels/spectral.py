@@ -333,15 +333,15 @@ def _density(kernel: SpectralKernel) -> Density:
 
 def _restrict(coefficients: Float[Array, " k"], left: Any, right: Any) -> Float[Array, " k"]:
     """Return the Bernstein coefficients on [left, right], by de Casteljau's subdivision of [0, 1]."""
-    # The blossom of the polynomial, with j arguments at `right` and the others at `left`, is coefficient j.
+    # The blossom of the polynomial, with j arguments at `right` and the others at `left`, is coefficient j. All of them
+    # at once, since one after another makes a program that takes seconds to compile.
     degree = coefficients.shape[0] - 1
-    restricted = []
-    for j in range(degree + 1):
-        values = coefficients
-        for argument in [right] * j + [left] * (degree - j):
-            values = (1 - argument) * values[:-1] + argument * values[1:]
-        restricted.append(values[0])
-    return jnp.stack(restricted)
+    number = jnp.arange(degree + 1)[:, None]
+    values = jnp.broadcast_to(coefficients, (degree + 1, degree + 1))
+    for step in range(degree):
+        argument = jnp.where(number > step, right, left)
+        values = (1 - argument) * values[:, :-1] + argument * values[:, 1:]
+    return values[:, 0]
 
 
 def _log1p_ratio(x: Float[Array, " k"], t: Float[Array, ""]) -> Float[Array, " k"]:

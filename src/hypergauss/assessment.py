@@ -1,0 +1,176 @@
+"""Assessment: how well a model predicts vertices that were held out, beside methods that know less."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.utils import check_random_state
+
+from hypergauss import _checks, metrics
+from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators.domain import Domain
+from hypergauss.exceptions import LearningWarning
+from hypergauss.hypergraph import Hypergraph
+
+MODEL, CONSTANT, LINEAR = "hypergraph GP", "without the hypergraph", "linear on memberships"
+#: The name of each score, and whether more of it is better.
+REGRESSION_SCORES = {"R2": True, "RMSE": False, "log density": True, "90% interval covers": None}
+CLASSIFICATION_SCORES = {"accuracy": True, "log density": True, "Brier score": False, "calibration error": False}
+
+
+class Assessment(NamedTuple):
+    """Scores of held-out predictions, and the predictions themselves.
+
+    Attributes
+    ----------
+    scores : DataFrame
+        A row for each method and fold: columns ``method``, ``fold`` and the scores.
+    held_out : DataFrame indexed by vertex
+        The model's predictions of each observed vertex from the folds without it: ``observed`` and ``mean``, ``std``,
+        or ``observed`` and the probability of each class.
+    """
+
+    scores: pd.DataFrame
+    held_out: pd.DataFrame
+
+    def summary(self) -> pd.DataFrame:
+        """Return for each method the mean of each score over folds, and its standard error."""
+        by = self.scores.drop(columns="fold").groupby("method", sort=False)
+        return pd.concat({"mean": by.mean(), "error": by.sem()}, axis=1)
+
+
+def assess(
+    model: HypergraphGPRegressor | HypergraphGPClassifier,
+    X: Any,
+    y: Any,
+    *,
+    folds: int = 5,
+    random_state: Any = 0,
+    report: Callable[[str], None] | None = None,
+) -> Assessment:
+    """Cross-validate a fitted model and two baselines: one that knows no hypergraph, and a linear one on memberships.
+
+    Hyperparameters are learned anew in each fold; only the size exponents keep the values that the fitted model has. A
+    classifier's kernel starts from the fitted model's, which takes it to the same top in a few steps.
+
+    Parameters
+    ----------
+    model : HypergraphGPRegressor or HypergraphGPClassifier
+        Fitted; it is not changed.
+    X, y : arrays, shape (n,)
+        Observed vertices, each once, and what was observed.
+    folds : int, default 5
+        At most the number of vertices.
+    random_state : int, RandomState or None
+        How vertices are dealt to folds.
+    report : callable, optional
+        Called with a line of text for each fold.
+    """
+    names, targets = np.asarray(X, dtype=object), np.asarray(y)
+    folds = _checks.count("folds", folds, least=2, most=len(names), why="each fold holds out a vertex at least")
+    is_classifier = isinstance(model, HypergraphGPClassifier)
+    memberships = _memberships(model)
+    rows = model._rows(names)
+    fold_of = _deal(targets if is_classifier else None, len(names), folds, check_random_state(random_state))
+    template = clone(model).set_params(**_settled(model), verbose=False)
+    # One size for all training sets, so that JAX compiles one program.
+    size = len(names) - np.bincount(fold_of, minlength=folds).max()
+    scores, held_out = [], []
+    for fold in range(folds):
+        if report is not None:
+            report(f"cross-validation, fold {fold + 1} of {folds}")
+        test, train = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)[:size]
+        if is_classifier and len(np.unique(targets[train])) < 2:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LearningWarning)
+            fitted = clone(template).fit(names[train], targets[train])
+        predict = _classes if is_classifier else _numbers
+        own, others = predict(fitted, names[test], targets[train], memberships[rows[train]], memberships[rows[test]])
+        for method, predicted in {MODEL: own, **others}.items():
+            scores.append({"method": method, "fold": fold, **_score(targets[test], predicted, is_classifier)})
+        held_out.append(own.set_axis(pd.Index(names[test], tupleize_cols=False)).assign(observed=targets[test]))
+    if not scores:
+        raise ValueError("Each training fold holds one class only. Label more vertices, or use fewer folds.")
+    return Assessment(pd.DataFrame(scores), pd.concat(held_out).fillna(0.0))
+
+
+def _settled(model: Any) -> dict[str, Any]:
+    """Return what folds take over from the fitted model: its size exponents, and of classes where learning starts."""
+    if isinstance(model, HypergraphGPClassifier):
+        return {"kernel": model.kernel_, "covariates": None, "size_exponent": "auto", "rank": None}
+    exponent = model.size_exponent_
+    return {"size_exponent": float(exponent)} if isinstance(exponent, float) else {}
+
+
+def _deal(classes: np.ndarray | None, n: int, folds: int, random: np.random.RandomState) -> np.ndarray:
+    """Return the fold of each vertex: folds of one size, each with its share of every class."""
+    order = random.permutation(n)
+    if classes is not None:
+        order = order[np.argsort(pd.factorize(classes[order])[0], kind="stable")]
+    fold_of = np.empty(n, dtype=int)
+    fold_of[order] = np.arange(n) % folds
+    return fold_of
+
+
+def _memberships(model: Any) -> sp.csr_array:
+    """Return the incidence matrices of all hypergraphs side by side; a graph's adjacency where there is none."""
+    relations = Domain.of(model.H).relations.values()
+    blocks = [r.incidence if isinstance(r, Hypergraph) else r.adjacency for r in relations]
+    return sp.csr_array(sp.hstack(blocks))
+
+
+def _numbers(
+    fitted: Any, test: np.ndarray, y: np.ndarray, known: sp.csr_array, wanted: sp.csr_array
+) -> tuple[pd.DataFrame, Mapping[str, pd.DataFrame]]:
+    mean, std = fitted.predict(test, return_std=True)
+    m, spread = len(test), max(float(np.std(y)), 1e-12)
+    ridge = RidgeCV(np.logspace(-3, 3, 13), store_cv_results=True).fit(known, y)
+    error = max(float(np.sqrt(ridge.cv_results_.mean(axis=0).min())), 1e-12)
+    return pd.DataFrame({"mean": mean, "std": std}), {
+        LINEAR: pd.DataFrame({"mean": ridge.predict(wanted), "std": np.full(m, error)}),
+        CONSTANT: pd.DataFrame({"mean": np.full(m, y.mean()), "std": np.full(m, spread)}),
+    }
+
+
+def _classes(
+    fitted: Any, test: np.ndarray, y: np.ndarray, known: sp.csr_array, wanted: sp.csr_array
+) -> tuple[pd.DataFrame, Mapping[str, pd.DataFrame]]:
+    classes = fitted.classes_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        logistic = LogisticRegression(max_iter=500).fit(known, y)
+    shares = np.array([np.mean(y == label) for label in classes])
+    columns = pd.Index(classes, dtype=object)
+    return pd.DataFrame(fitted.predict_proba(test), columns=columns), {
+        LINEAR: pd.DataFrame(logistic.predict_proba(wanted), columns=columns),
+        CONSTANT: pd.DataFrame(np.tile(shares, (len(test), 1)), columns=columns),
+    }
+
+
+def _score(y: np.ndarray, predicted: pd.DataFrame, is_classifier: bool) -> dict[str, float]:
+    if is_classifier:
+        arguments = (y, predicted.to_numpy(), predicted.columns.to_numpy())
+        return {
+            "accuracy": metrics.accuracy(*arguments),
+            "log density": metrics.log_predictive_density(*arguments),
+            "Brier score": metrics.brier_score(*arguments),
+            "calibration error": metrics.expected_calibration_error(*arguments),
+        }
+    errors = y - predicted["mean"]
+    total = ((y - y.mean()) ** 2).sum()
+    return {
+        "R2": float(1 - (errors**2).sum() / total) if total > 0 else float("nan"),
+        "RMSE": float(np.sqrt((errors**2).mean())),
+        "log density": float(norm.logpdf(errors, 0.0, predicted["std"]).mean()),
+        "90% interval covers": metrics.interval_coverage(y, predicted["mean"], predicted["std"], 0.9),
+    }

@@ -1,0 +1,81 @@
+"""Attributes: what files and other packages know of a hypergraph beyond who takes part in what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+_NONE: Mapping[Any, Any] = MappingProxyType({})
+
+
+class Attributes(NamedTuple):
+    """Notes on vertices, hyperedges and memberships. No computation looks at them; files and neighbours keep them.
+
+    Attributes
+    ----------
+    vertices, edges : dict of name to dict
+        Attributes of some vertices and hyperedges.
+    incidences : dict of (vertex, edge) to dict
+        Attributes of some memberships.
+    metadata : dict
+        Of the whole.
+    vertex_weights : dict of name to float
+        Weights of vertices, which the model does not have.
+    directions : dict of (vertex, edge) to tuple
+        "head", "tail" or both, of a directed hypergraph's memberships. The model takes all as members alike.
+    network_type : str or None
+        As a file names it: "undirected", "directed" or "asc" (abstract simplicial complex).
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph
+    >>> H = Hypergraph.from_edges({"bill": ["ana", "luis"]}).with_attributes(vertices={"ana": {"age": 41}})
+    >>> H.attributes.vertices["ana"]
+    {'age': 41}
+    """
+
+    vertices: Mapping[Any, Mapping[str, Any]] = _NONE
+    edges: Mapping[Any, Mapping[str, Any]] = _NONE
+    incidences: Mapping[tuple[Any, Any], Mapping[str, Any]] = _NONE
+    metadata: Mapping[str, Any] = _NONE
+    vertex_weights: Mapping[Any, float] = _NONE
+    directions: Mapping[tuple[Any, Any], tuple[str, ...]] = _NONE
+    network_type: str | None = None
+
+    def restricted(self, vertices: pd.Index, edges: pd.Index) -> Attributes:
+        """Return what concerns these vertices and hyperedges."""
+        if not any((self.vertices, self.edges, self.incidences, self.vertex_weights, self.directions)):
+            return self
+        here, there = set(vertices), set(edges)
+        return self._replace(
+            vertices={v: notes for v, notes in self.vertices.items() if v in here},
+            edges={e: notes for e, notes in self.edges.items() if e in there},
+            incidences={(v, e): a for (v, e), a in self.incidences.items() if v in here and e in there},
+            vertex_weights={v: weight for v, weight in self.vertex_weights.items() if v in here},
+            directions={(v, e): d for (v, e), d in self.directions.items() if v in here and e in there},
+        )
+
+    def check(self, vertices: pd.Index, edges: pd.Index) -> None:
+        """Refuse attributes of vertices, hyperedges or memberships that are not there."""
+        kept = self.restricted(vertices, edges)
+        for mine, theirs in zip(self, kept, strict=True):
+            if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and len(mine) > len(theirs):
+                odd = next(name for name in mine if name not in theirs)
+                raise ValueError(f"Attributes must be of vertices and hyperedges that there are. Got some of {odd!r}.")
+
+    def swapped(self) -> Attributes:
+        """Return the attributes of the dual, where vertices and hyperedges have changed places."""
+        return Attributes(
+            vertices=self.edges,
+            edges=self.vertices,
+            incidences={(e, v): notes for (v, e), notes in self.incidences.items()},
+            metadata=self.metadata,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Views of dicts cannot be pickled; the dicts can.
+        parts = (dict(part) if isinstance(part, Mapping) else part for part in self)
+        return (Attributes, tuple(parts))

@@ -1,0 +1,30 @@
+"""The command line: parse, call, print. Nothing heavy is imported before it is known to be needed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from hypergauss.cli.parser import make_parser
+from hypergauss.exceptions import HypergaussError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, 1 for what went wrong, 2 for wrong usage, 130 if interrupted."""
+    options = make_parser().parse_args(arguments)
+    module, function = options.command
+    try:
+        getattr(import_module(f"hypergauss.cli.{module}"), function)(options)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("Interrupted. Nothing half-written was left behind.", file=sys.stderr)  # noqa: T201
+        return 130
+    except BrokenPipeError:  # what reads the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, TypeError, OSError, ImportError, HypergaussError, MemoryError) as error:
+        print(f"hypergauss: {error or type(error).__name__}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0

@@ -1,0 +1,152 @@
+"""``hypergauss fit``: from files to predictions, a report and a model."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+
+from hypergauss._version import __version__
+from hypergauss.assessment import Assessment, assess
+from hypergauss.cli import inputs
+from hypergauss.cli.outputs import plain, predictions, progress, results_folder, say, say_json, write_csv, write_json
+from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.exceptions import LearningWarning
+from hypergauss.experiments.tables import make_table
+from hypergauss.report import write_report
+from hypergauss.saving import save
+
+PREDICTIONS, REPORT, METRICS, MODEL = "predictions.csv", "report.html", "metrics.json", "model.hypergauss"
+
+
+def fit(options: argparse.Namespace) -> None:
+    """Fit, assess, predict, and write everything in the end."""
+    if options.folds != 0 and options.folds < 2:
+        raise ValueError(f"--folds must be 0, for none, or 2 at least. Got {options.folds}.")
+    problem = inputs.problem(options)
+    with (
+        results_folder(options.out, [PREDICTIONS, REPORT, METRICS, MODEL], overwrite=options.overwrite),
+        progress("learning") as update,
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always", LearningWarning)
+        model = _model(problem, options).fit(problem.target.index, problem.target)
+        notes = problem.notes + [str(w.message) for w in caught if issubclass(w.category, LearningWarning)]
+        assessment = _assessed(model, problem, options, update, notes)
+        update("predicting")
+        table = predictions(model, model._vertices, problem.target)
+        metrics = _metrics(model, problem, assessment, notes)
+        update("writing")
+        title = options.title or f"Predictions of {problem.target.name}"
+        # The report last, since it is what people open: when it is there, everything is.
+        write_csv(table, options.out / PREDICTIONS, overwrite=options.overwrite)
+        write_json(metrics, options.out / METRICS)
+        save(model, options.out / MODEL)
+        report = options.out / REPORT
+        write_report(
+            model,
+            report,
+            problem.target,
+            assessment=assessment,
+            title=title,
+            notes=notes,
+            overwrite=options.overwrite,
+        )
+    if options.json:
+        say_json(metrics | {"files": {name: str(options.out / name) for name in (PREDICTIONS, REPORT, METRICS, MODEL)}})
+    else:
+        _tell(problem, assessment, notes, options)
+
+
+def _model(problem: inputs.Problem, options: argparse.Namespace) -> Any:
+    # A free filter follows classes better than a smooth one, and leaves a size exponent little to do.
+    kernel = options.kernel or ("bernstein" if problem.is_classification else "matern")
+    common = {
+        "kernel": kernel,
+        "covariates": problem.covariates,
+        "size_exponent": _size_exponent(options.size_exponent, is_free=kernel == "bernstein"),
+        "rank": options.rank,
+        "random_state": options.seed,
+    }
+    if not problem.is_classification:
+        if options.likelihood is not None:
+            raise ValueError("--likelihood is of classes, and the target holds numbers. Leave it out.")
+        return HypergraphGPRegressor(problem.H, **common)
+    default = "logit" if problem.target.nunique() == 2 else "softmax"
+    return HypergraphGPClassifier(problem.H, likelihood=options.likelihood or default, **common)
+
+
+def _size_exponent(text: str | None, *, is_free: bool) -> float | str:
+    if text is None:
+        return 0.0 if is_free else "auto"
+    if text in ("auto", "learn"):
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise ValueError(f"--size-exponent must be 'auto', 'learn' or a number. Got {text!r}.") from error
+
+
+def _assessed(
+    model: Any, problem: inputs.Problem, options: argparse.Namespace, update: Any, notes: list[str]
+) -> Assessment | None:
+    """Cross-validate where there is enough to hold out."""
+    target = problem.target
+    fewest = int(target.value_counts().min()) if problem.is_classification else len(target)
+    if options.folds == 0:
+        return None
+    if len(target) < 2 * options.folds or fewest < 2:
+        notes.append("There are too few labels to hold any out, so there are no cross-validated scores.")
+        return None
+    return assess(model, target.index, target, folds=options.folds, random_state=options.seed, report=update)
+
+
+def _metrics(model: Any, problem: inputs.Problem, assessment: Assessment | None, notes: list[str]) -> dict[str, Any]:
+    scores: dict[str, Any] = {}
+    if assessment is not None:
+        summary = assessment.summary()
+        for method in summary.index:
+            of = summary.loc[method]
+            scores[method] = {
+                n: {"mean": of["mean", n], "standard_error": of["error", n]} for n in summary["mean"].columns
+            }
+    is_classifier = problem.is_classification
+    evidence = {"elbo": model.elbo_} if is_classifier else {"log_evidence": model.log_marginal_likelihood_}
+    return {
+        "hypergauss": __version__,
+        "task": "classification" if is_classifier else "regression",
+        "target": problem.target.name,
+        "vertices": len(model._vertices),
+        "observed": len(problem.target),
+        "scores": scores,
+        "hyperparameters": plain(model.hyperparameters_),
+        "size_exponent": plain(model.size_exponent_),
+        "relation_weights": plain(model.relation_weights_),
+        **evidence,
+        **({"classes": model.classes_} if is_classifier else {}),
+        "notes": notes,
+    }
+
+
+def _tell(
+    problem: inputs.Problem, assessment: Assessment | None, notes: list[str], options: argparse.Namespace
+) -> None:
+
+    for note in notes:
+        say(f"Note: {note}")
+    if assessment is not None:
+        summary = assessment.summary()
+        columns = list(summary["mean"].columns)
+        rows = [[method, *(_score(summary.loc[method], name) for name in columns)] for method in summary.index]
+        Console().print(make_table(f"Held-out {problem.target.name}", ["method", *columns], rows))
+    say(f"Predictions: {options.out / PREDICTIONS}")
+    say(f"Report:      {options.out / REPORT}")
+    say(f"Scores:      {options.out / METRICS}")
+    say(f"Model:       {options.out / MODEL}")
+
+
+def _score(row: pd.Series, name: str) -> str:
+    return f"{row['mean', name]:.3f} ± {row['error', name]:.3f}"

@@ -1,0 +1,82 @@
+"""``hypergauss predict`` and ``hypergauss suggest``: what a saved model says."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import r2_score
+
+from hypergauss import metrics
+from hypergauss.cli import inputs
+from hypergauss.cli.outputs import predictions, say, say_json, write_csv
+from hypergauss.estimators import HypergraphGPClassifier
+from hypergauss.io.tables import read_frame
+from hypergauss.saving import load
+from hypergauss.suggestions import suggest_vertices
+
+
+def predict(options: argparse.Namespace) -> None:
+    """Predict all vertices or those asked for, and score labels if there are any."""
+    model = load(options.model)
+    observed = None if options.labels is None else inputs.labels(options.labels, None, None, options)
+    if options.vertices is not None:
+        frame = read_frame(options.vertices, text=[0])
+        wanted = _own_names(model, frame.iloc[:, 0].astype(str))
+    else:
+        wanted = model._vertices if observed is None else _own_names(model, observed.index)
+    if observed is not None:
+        observed.index = _own_names(model, observed.index)
+        observed = observed[~observed.index.duplicated()]
+    table = predictions(model, wanted, observed)
+    scores = None if observed is None else _scores(model, observed)
+    if options.out is not None:
+        write_csv(table, options.out, overwrite=options.overwrite)
+    if options.json:
+        say_json({"predictions": table.to_dict(orient="records"), "scores": scores})
+        return
+    if options.out is None:
+        table.to_csv(sys.stdout, index=False)
+    else:
+        say(f"Predictions: {options.out}")
+    if scores is not None:
+        for name, value in scores.items():
+            print(f"{name}: {value:.4f}", file=sys.stderr)  # noqa: T201
+
+
+def suggest(options: argparse.Namespace) -> None:
+    """Say which vertices to observe next."""
+    model = load(options.model)
+    table = suggest_vertices(model, options.n, criterion=options.criterion, random_state=options.seed)
+    if options.json:
+        names = [str(name) for name in table.index]
+        say_json({"criterion": options.criterion, "vertices": names, table.columns[0]: table.iloc[:, 0].tolist()})
+        return
+    table.round(4).to_csv(sys.stdout)
+
+
+def _own_names(model: Any, texts: Any) -> list[Any]:
+    """Return the model's own names of vertices given as text; unknown ones stay text, for the model to refuse."""
+    by_text = {str(name): name for name in model._vertices}
+    return [by_text.get(text, text) for text in texts]
+
+
+def _scores(model: Any, observed: pd.Series) -> dict[str, float]:
+    if isinstance(model, HypergraphGPClassifier):
+        labels = observed.map(str).to_numpy(dtype=object)
+        classes = np.array([str(label) for label in model.classes_], dtype=object)
+        proba = model.predict_proba(observed.index)
+        return {
+            "accuracy": metrics.accuracy(labels, proba, classes),
+            "log density": metrics.log_predictive_density(labels, proba, classes),
+        }
+    values = pd.to_numeric(observed).to_numpy(dtype=float)
+    mean, std = model.predict(observed.index, return_std=True)
+    return {
+        "R2": float(r2_score(values, mean)) if len(values) > 1 else float("nan"),
+        "log density": metrics.gaussian_log_predictive_density(values, mean, std),
+        "90% interval covers": metrics.interval_coverage(values, mean, std),
+    }

@@ -1,0 +1,30 @@
+"""``hypergauss demo`` and ``hypergauss reproduce``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from rich.console import Console
+
+from hypergauss.experiments import STUDIES
+from hypergauss.experiments import demo as demonstration
+
+
+def demo(options: argparse.Namespace) -> None:
+    """Run the demonstration."""
+    demonstration.run(options.out, Console())
+
+
+def reproduce(options: argparse.Namespace) -> None:
+    """Run one study or all; of all, those whose data are not at hand are left out, with a word."""
+    for name, module in STUDIES.items():
+        if options.study in (name, "all"):
+            switches = {"paper_recipe": True} if options.paper_recipe and name == "congress" else {}
+            try:
+                import_module(module).run(options.out, Console(), quick=options.quick, **switches)
+            except FileNotFoundError as error:
+                if options.study != "all":
+                    raise
+                print(f"hypergauss: {name} is left out. {error}", file=sys.stderr)  # noqa: T201

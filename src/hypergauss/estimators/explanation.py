@@ -1,0 +1,141 @@
+"""Explanation: what a prediction is made of, by observed vertex and by hyperedge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from hypergauss.estimators.domain import Domain
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.inference.contributions import Part, edge_parts
+from hypergauss.inference.posterior import Posterior
+from hypergauss.names import plain
+
+#: How many of each kind are shown as text.
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A prediction taken apart in two ways, each of which adds up to it.
+
+    ``prediction = mean + vertices.contribution.sum()``, and
+    ``prediction = mean + edges.contribution.sum() + sum of rest``.
+
+    Attributes
+    ----------
+    vertex : name
+        Whose prediction it is.
+    of : str
+        What is explained: the predicted mean, or by how much the latent function of a class exceeds the others.
+    prediction : float
+        Its value.
+    mean : float
+        What would be predicted without any observation.
+    vertices : DataFrame indexed by observed vertex
+        ``weight``, how much of the vertex's observation goes into the prediction (regression only), ``value``, the
+        observation, and ``contribution``, weight times how far the value is from the mean; largest first.
+    edges : DataFrame with columns relation, edge, contribution
+        What each hyperedge of the vertex contributes; largest first.
+    rest : dict of name to float
+        What does not come through hyperedges: the vertex's own observation, covariates, graphs.
+    """
+
+    vertex: Any
+    of: str
+    prediction: float
+    mean: float
+    vertices: pd.DataFrame
+    edges: pd.DataFrame
+    rest: Mapping[str, float]
+
+    def __str__(self) -> str:
+        lines = [f"{self.of} of {self.vertex!r}: {self.prediction:.4g}, from {self.mean:.4g} without observations"]
+        for title, names, table in (
+            ("observed vertices", list(self.vertices.index), self.vertices),
+            ("hyperedges", self.edges["edge"].tolist(), self.edges),
+        ):
+            lines.append(f"  {title} ({len(table):,} in all)")
+            pairs = zip(names[:_SHOWN], table["contribution"], strict=False)
+            lines += [f"    {contribution:+.4g}  {name!r}" for name, contribution in pairs]
+        lines += [f"  {value:+.4g}  {name}" for name, value in self.rest.items()]
+        return "\n".join(lines)
+
+
+def explain(
+    posteriors: Sequence[tuple[float, Posterior, int]],
+    row: int,
+    *,
+    vertices: pd.Index,
+    H: Any,
+    of: str,
+    with_values: bool = False,
+) -> Explanation:
+    """Take apart a weighted sum of posterior means at one vertex.
+
+    Parameters
+    ----------
+    posteriors : sequence of (factor, posterior, output)
+        The sum: factors times the means of these outputs.
+    row : int
+        The vertex.
+    vertices, H : Index, and Hypergraph, Graph or dict of them
+        For names.
+    of : str
+        What is explained.
+    with_values : bool
+        Show observations and their weights; only for one posterior.
+    """
+    at = np.array([row])
+    observed = np.asarray(posteriors[0][1].sites.rows)
+    by_vertex, mean, prediction = np.zeros(len(observed)), 0.0, 0.0
+    parts: list[tuple[float, Part]] = []
+    table: dict[str, Any] = {}
+    for factor, posterior, output in posteriors:
+        weights = posterior.observation_weights(at)[0]
+        prior = float(np.asarray(posterior.prior.mean)[output])
+        values = np.asarray(posterior.sites.mean)[:, output]
+        by_vertex += factor * weights * (values - prior)
+        mean += factor * prior
+        prediction += factor * float(posterior.mean(at)[0, output])
+        found = edge_parts(posterior, row)
+        outputs = np.asarray(posterior.sites.mean).shape[1]
+        each = len(found) // outputs
+        parts += [(factor, part) for part in found[output * each : (output + 1) * each]]
+        if with_values:
+            table = {"value": values, "weight": weights}
+    table["contribution"] = by_vertex
+    names = pd.Index(vertices[observed], name="vertex", tupleize_cols=False)
+    order = np.argsort(-np.abs(by_vertex), kind="stable")
+    edges, rest = _by_edge(parts, Domain.of(H).relations)
+    return Explanation(
+        plain(vertices[row]), of, prediction, mean, pd.DataFrame(table, index=names).iloc[order], edges, rest
+    )
+
+
+def _by_edge(
+    parts: Sequence[tuple[float, Part]], relations: Mapping[str, Any]
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Return a table of hyperedges, and what is left by part; parts of one label are added."""
+    hypergraphs = {name: relation for name, relation in relations.items() if isinstance(relation, Hypergraph)}
+    only = next(iter(hypergraphs.values())) if len(hypergraphs) == 1 else None
+    totals: dict[tuple[str, int], float] = {}
+    rest: dict[str, float] = {}
+    for factor, part in parts:
+        for edge, value in zip(part.edges.tolist(), part.values.tolist(), strict=True):
+            totals[part.label, edge] = totals.get((part.label, edge), 0.0) + factor * value
+        left = "its own observation" if len(part.edges) or part.label in hypergraphs else part.label
+        rest[left] = rest.get(left, 0.0) + factor * part.rest
+    rows = []
+    for (label, edge), value in totals.items():
+        home = hypergraphs.get(label, only)
+        known = home is not None and edge < home.num_edges
+        rows.append((label, plain(home.edges[edge]) if home is not None and known else edge, value))
+    names = np.fromiter((name for _, name, _ in rows), dtype=object, count=len(rows))
+    frame = pd.DataFrame({"relation": [r for r, _, _ in rows], "edge": names, "contribution": [c for *_, c in rows]})
+    order = np.argsort(-frame["contribution"].abs().to_numpy(), kind="stable")
+    return frame.iloc[order].reset_index(drop=True), {name: value for name, value in rest.items() if value != 0.0}

@@ -1,0 +1,78 @@
+"""The report: one self-contained HTML page about a fitted model, which opens offline and can be passed on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from hypergauss.assessment import Assessment
+from hypergauss.files import written_whole
+from hypergauss.report.content import page_content
+
+__all__ = ["report_html", "write_report"]
+
+
+def write_report(
+    model: Any,
+    path: str | os.PathLike[str],
+    observed: Any,
+    *,
+    assessment: Assessment | None = None,
+    title: str = "Predictions on a hypergraph",
+    notes: Sequence[str] = (),
+    overwrite: bool = True,
+) -> None:
+    """Write a page about a fitted model: scores, calibration, what was learned, a map, and every prediction.
+
+    Parameters
+    ----------
+    model : HypergraphGPRegressor or HypergraphGPClassifier
+        Fitted.
+    path : path
+        Where to; the file appears whole or not at all.
+    observed : Series indexed by vertex, or dict
+        What was observed.
+    assessment : Assessment, optional
+        Held-out scores from `assess`; without it, the page has none.
+    title : str
+        Its heading.
+    notes : sequence of str
+        Sentences to put on top.
+    overwrite : bool
+        Whether a file that is there may be replaced.
+    """
+    page = report_html(model, observed, assessment=assessment, title=title, notes=notes)
+    with written_whole(path, overwrite=overwrite) as file:
+        file.write(page.encode("utf-8", errors="replace"))
+
+
+def report_html(
+    model: Any,
+    observed: Any,
+    *,
+    assessment: Assessment | None = None,
+    title: str = "Predictions on a hypergraph",
+    notes: Sequence[str] = (),
+) -> str:
+    """Return the page itself; the arguments are those of `write_report`."""
+    content = page_content(model, observed, assessment=assessment, notes=notes)
+    parts = {
+        "title": escape(title),
+        "style": _part("page.css"),
+        "script": _part("page.js"),
+        # No < leaves the data: whatever names contain, the element that holds them cannot end early.
+        "data": json.dumps(content, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"),
+    }
+    page = _part("page.html")
+    before, after = page.split("{{data}}")
+    for name in ("title", "style", "script"):
+        before, after = (piece.replace(f"{{{{{name}}}}}", parts[name]) for piece in (before, after))
+    return before + parts["data"] + after
+
+
+def _part(name: str) -> str:
+    return files("hypergauss.report").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,257 @@
+"""What the page shows, as plain numbers and text: gathered here, drawn by the page's own script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.utils.validation import check_is_fitted
+
+from hypergauss import metrics
+from hypergauss._version import __version__
+from hypergauss.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
+from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.latents import SampledLatents
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.inference.contributions import edge_values
+from hypergauss.kernels import Product, SpectralKernel, Sum
+from hypergauss.report.words import learned
+from hypergauss.suggestions import suggest_vertices
+
+#: Of intervals, and how many standard deviations that is.
+_LEVEL = 0.9
+_HALF = float(norm.ppf(0.5 + _LEVEL / 2))
+#: Hyperedges shown for a vertex, vertices worth observing, and points of the calibration figure.
+_SPEAKING, _NEXT, _POINTS = 8, 10, 1500
+
+
+def page_content(
+    model: Any, observed: Any, *, assessment: Assessment | None, notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return everything the page shows."""
+    check_is_fitted(model)
+    is_classifier = isinstance(model, HypergraphGPClassifier)
+    if not is_classifier and not isinstance(model, HypergraphGPRegressor):
+        raise TypeError(
+            f"`model` must be a HypergraphGPRegressor or HypergraphGPClassifier. Got {type(model).__name__}."
+        )
+    if not is_classifier and not model._flat:
+        raise ValueError("The report is about one target. Got a model of several. Fit them one by one.")
+    domain = Domain.of(model.H)
+    known = pd.Series(observed) if isinstance(observed, Mapping) else observed
+    rows = model._rows(known.index)
+    predicted = _classes(model) if is_classifier else _numbers(model)
+    seen = np.full(len(domain.vertices), None, dtype=object)
+    values = np.asarray(known)
+    seen[rows] = pd.Index(model.classes_).get_indexer(values).tolist() if is_classifier else _rounded(values)
+    x, y = _layout(model)
+    next_vertices = [] if _is_sampled(model) else _next(model, domain)
+    return {
+        "task": "classification" if is_classifier else "regression",
+        "lead": _lead(len(known), is_classifier),
+        "summary": _summary(domain, len(np.unique(rows))),
+        "notes": list(notes),
+        "classes": [str(label) for label in model.classes_] if is_classifier else [],
+        "doubt": "chance of being wrong" if is_classifier else "standard deviation",
+        "vertices": {
+            "names": [str(name) for name in domain.vertices],
+            "x": _rounded(x),
+            "y": _rounded(y),
+            "observed": seen.tolist(),
+            **predicted,
+        },
+        "scores": None if assessment is None else _scores(assessment, is_classifier),
+        "calibration": None if assessment is None else _calibration(assessment, domain, is_classifier),
+        "learned": learned(model),
+        "speaking": _speaking(model, domain, predicted),
+        "next": next_vertices,
+        "footer": f"Made by hypergauss {__version__}. The page is complete in itself and asks nothing of any network.",
+    }
+
+
+def _lead(observed: int, is_classifier: bool) -> str:
+    what = "The class of every vertex" if is_classifier else "The value of every vertex"
+    return f"{what}, predicted from {observed:,} observed ones and from who takes part in what."
+
+
+def _summary(domain: Domain, observed: int) -> list[tuple[str, str]]:
+    pairs = [("vertices", f"{len(domain.vertices):,}"), ("observed", f"{observed:,}")]
+    for name, relation in domain.relations.items():
+        of = "" if len(domain.relations) == 1 else f" ({name})"
+        if isinstance(relation, Hypergraph):
+            sizes = np.diff(relation.incidence.tocsc().indptr)
+            pairs += [
+                (f"hyperedges{of}", f"{relation.num_edges:,}"),
+                (f"memberships{of}", f"{relation.num_incidences:,}"),
+                (f"median hyperedge size{of}", f"{np.median(sizes):g}" if len(sizes) else "-"),
+                (f"in no hyperedge{of}", f"{len(relation.isolated_vertices):,}"),
+                (f"separate parts{of}", f"{int(relation.connected_components().max(initial=-1)) + 1:,}"),
+            ]
+        else:
+            pairs.append((f"links{of}", f"{relation.num_edges:,}"))
+    return pairs
+
+
+def _numbers(model: HypergraphGPRegressor) -> dict[str, Any]:
+    mean, std = model.predict(model._vertices, return_std=True)
+    return {
+        "mean": _rounded(mean),
+        "low": _rounded(mean - _HALF * std),
+        "high": _rounded(mean + _HALF * std),
+        "uncertainty": _rounded(std),
+    }
+
+
+def _classes(model: HypergraphGPClassifier) -> dict[str, Any]:
+    proba = model.predict_proba(model._vertices)
+    return {
+        "proba": _rounded(proba.ravel()),
+        "predicted": proba.argmax(axis=1).tolist(),
+        "uncertainty": _rounded(1 - proba.max(axis=1)),
+    }
+
+
+def _scores(assessment: Assessment, is_classifier: bool) -> dict[str, Any]:
+    names = CLASSIFICATION_SCORES if is_classifier else REGRESSION_SCORES
+    summary = assessment.summary()
+    folds = assessment.scores["fold"].nunique()
+    rows = []
+    for method in summary.index:
+        cells = [(summary.loc[method, ("mean", name)], summary.loc[method, ("error", name)]) for name in names]
+        rows.append({"method": method, "values": [[_finite(mean), _finite(error, None)] for mean, error in cells]})
+    return {
+        "text": f"Each observed vertex predicted from the others in {folds} folds: mean and standard error over folds. "
+        "Hyperparameters were learned anew in each fold, size exponents aside.",
+        "columns": [{"name": name, "better": better} for name, better in names.items()],
+        "rows": rows,
+    }
+
+
+def _calibration(assessment: Assessment, domain: Domain, is_classifier: bool) -> dict[str, Any]:
+    held = assessment.held_out
+    if is_classifier:
+        proba = held.drop(columns="observed")
+        bins = metrics.reliability(held["observed"].to_numpy(), proba.to_numpy(), proba.columns.to_numpy())
+        full = np.flatnonzero(bins.counts)
+        return {
+            "title": "Can its probabilities be believed?",
+            "text": "If honest, a prediction made with 80% confidence is right 8 times in 10, and circles lie on the "
+            f"dashed line; the larger the circle, the more vertices. Mean gap: {bins.calibration_error():.3f}.",
+            "bins": [[_finite(bins.confidence[b]), _finite(bins.accuracy[b]), int(bins.counts[b])] for b in full],
+        }
+    rows = domain.rows(held.index)
+    covered = metrics.interval_coverage(held["observed"], held["mean"], held["std"], _LEVEL)
+    kept = np.linspace(0, len(held) - 1, min(len(held), _POINTS)).round().astype(int)
+    some = f" {len(kept):,} of {len(held):,} are drawn." if len(kept) < len(held) else ""
+    points = zip(held["observed"].iloc[kept], held["mean"].iloc[kept], held["std"].iloc[kept], rows[kept], strict=True)
+    return {
+        "title": "Can its intervals be believed?",
+        "text": f"Each observed vertex against its prediction from the others. {covered:.0%} of the {_LEVEL:.0%} "
+        f"intervals hold the observation; those that miss it are orange.{some}",
+        "points": [[_finite(o), _finite(m), _finite(_HALF * s), int(row)] for o, m, s, row in points],
+    }
+
+
+def _layout(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return coordinates in [0, 1] from the leading eigenvectors that the kernel already knows.
+
+    Eigenvectors of the random walk, that is divided by the first; half of each coordinate is its rank, which keeps a
+    few outliers from pressing all others together.
+    """
+    kernel = model.kernel_
+    kernels = kernel.terms if isinstance(kernel, Sum) else kernel.factors if isinstance(kernel, Product) else (kernel,)
+    spectral = [part for part in kernels if isinstance(part, SpectralKernel)]
+    n = kernel.num_vertices
+    columns = [np.zeros(n), np.zeros(n)]
+    if spectral:
+        U = spectral[0].spectrum.vertex_vectors
+        first = np.abs(U[:, 0]) if U.shape[1] else np.zeros(n)
+        scale = np.where(first > 1e-6, first, np.inf)
+        columns = [U[:, j] / scale if j < U.shape[1] else np.zeros(n) for j in (1, 2)]
+    return _spread(columns[0]), _spread(columns[1])
+
+
+def _spread(values: np.ndarray) -> np.ndarray:
+    ranks = pd.Series(values).rank(method="average").to_numpy()
+    return (_unit(values) + _unit(ranks)) / 2
+
+
+def _unit(values: np.ndarray) -> np.ndarray:
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.full(len(values), 0.5)
+
+
+def _speaking(model: Any, domain: Domain, predicted: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return for each vertex the hyperedges that contribute most to what is predicted of it."""
+    if _is_sampled(model):
+        return None
+    if isinstance(model, HypergraphGPRegressor):
+        told = [edge_values(model._posterior)]
+        target = np.zeros(len(domain.vertices), dtype=int)
+    else:
+        told = [edge_values(posterior) for posterior in model._latents.posteriors]
+        target = np.asarray(predicted["predicted"])
+    if not told[0]:
+        return None
+    incidence = sp.csr_array(sp.hstack([part.incidence for part in told[0]]))
+    g = np.stack([np.concatenate([part.values for part in parts]) for parts in told], axis=1)
+    if isinstance(model, HypergraphGPClassifier):
+        g = _for_each_class(g, len(model.classes_), is_ordered=len(model.classes_) > 2)
+    row_of = np.repeat(np.arange(incidence.shape[0]), np.diff(incidence.indptr))
+    values = incidence.data * g[incidence.indices, target[row_of]]
+    order = np.lexsort((-np.abs(values), row_of))
+    rank = np.arange(len(order)) - incidence.indptr[row_of]
+    top: list[list[Any]] = [[] for _ in range(incidence.shape[0])]
+    for at in order[rank < _SPEAKING]:
+        top[row_of[at]].append([int(incidence.indices[at]), _finite(values[at])])
+    return {"edges": _edge_names(told[0], domain), "top": top, "count": np.diff(incidence.indptr).tolist()}
+
+
+def _for_each_class(g: np.ndarray, num_classes: int, *, is_ordered: bool) -> np.ndarray:
+    """Return what speaks for each class: its latent less the mean of the others, or one latent and its opposite."""
+    if g.shape[1] == 1:
+        return np.tile(g, num_classes) if is_ordered else np.hstack([-g, g])
+    others = (g.sum(axis=1, keepdims=True) - g) / (g.shape[1] - 1)
+    return g - others
+
+
+def _edge_names(parts: Sequence[Any], domain: Domain) -> list[str]:
+    hypergraphs = {name: relation for name, relation in domain.relations.items() if isinstance(relation, Hypergraph)}
+    names = []
+    for part in parts:
+        home = hypergraphs.get(part.label) or next(iter(hypergraphs.values()), None)
+        count = part.incidence.shape[1]
+        own = home.edges if home is not None and home.num_edges == count else range(count)
+        prefix = f"{part.label}: " if len(parts) > 1 else ""
+        names += [f"{prefix}{_edge_text(edge)}" for edge in own]
+    return names
+
+
+def _edge_text(edge: Any) -> str:
+    """Write a hyperedge that stands for the value of an attribute as it would be said."""
+    return " = ".join(str(part) for part in edge) if isinstance(edge, tuple) else str(edge)
+
+
+def _next(model: Any, domain: Domain) -> list[list[Any]]:
+    suggested = suggest_vertices(model, _NEXT, random_state=0)
+    rows = domain.rows(suggested.index)
+    return [[int(row), _finite(gain)] for row, gain in zip(rows, suggested["information"], strict=True)]
+
+
+def _is_sampled(model: Any) -> bool:
+    return isinstance(model, HypergraphGPClassifier) and isinstance(model._latents, SampledLatents)
+
+
+def _rounded(values: Any) -> list[float]:
+    """Return numbers to five digits, which is what can be seen, in half the space."""
+    return [float(f"{value:.5g}") for value in np.asarray(values, dtype=float).tolist()]
+
+
+def _finite(value: Any, otherwise: Any = 0.0) -> Any:
+    number = float(value)
+    return float(f"{number:.5g}") if np.isfinite(number) else otherwise

@@ -1,0 +1,103 @@
+"""Contributions add up to the prediction, and are what they are said to be."""
+
+import numpy as np
+import pytest
+
+import hypergauss as hg
+from hypergauss.inference import SpectralFeatures
+from tests.hypergraphs import random_hypergraph
+
+H = random_hypergraph(14, 9, seed=5)
+NAMES = list(H.vertices)
+Y = np.sin(np.arange(9.0)) + 2.0
+COVARIATES = np.column_stack([np.arange(14.0), np.arange(14.0) % 3])
+
+CASES = {
+    "low-rank": {"solver": "low-rank"},
+    "dense": {"solver": "dense"},
+    "a rising filter": {"kernel": hg.kernels.Bernstein(hg.Spectrum.of(H), [0.05, 0.1, 0.4, 2.0])},
+    "covariates multiplied": {"covariates": COVARIATES, "combine": "product"},
+    "two relations": {"H": {"all": H, "pairs": H.clique_expansion()}},
+    "spectral features": {"inducing": SpectralFeatures(4)},
+}
+
+
+def fitted(y=Y, **options):
+    return hg.HypergraphGPRegressor(**({"H": H, "learn": False} | options)).fit(NAMES[:9], y)
+
+
+def assert_adds_up(explained, prediction):
+    assert explained.prediction == pytest.approx(prediction, rel=1e-10)
+    assert explained.mean + explained.vertices["contribution"].sum() == pytest.approx(prediction, rel=1e-9)
+    through_edges = explained.edges["contribution"].sum() + sum(explained.rest.values())
+    assert explained.mean + through_edges == pytest.approx(prediction, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", CASES.values(), ids=CASES)
+def test_either_kind_of_contribution_adds_up_to_the_prediction(options):
+    model = fitted(**options)
+    for vertex in (NAMES[0], NAMES[4], NAMES[11]):  # isolated, observed, not observed
+        assert_adds_up(model.explain(vertex), model.predict([vertex])[0])
+
+
+@pytest.mark.parametrize("solver", ["low-rank", "dense"])
+def test_a_weight_is_how_much_the_prediction_follows_an_observation(solver):
+    explained = fitted(solver=solver).explain(NAMES[11]).vertices
+    for i in range(9):
+        moved = Y.copy()
+        moved[i] += 1.0
+        gain = fitted(moved, solver=solver).predict(NAMES[11:12])[0] - fitted(solver=solver).predict(NAMES[11:12])[0]
+        # The mean is that of the data, and moves along: what it moves by, the prediction does but for the weights.
+        mean_moves = (1 - explained["weight"].sum()) / 9
+        assert gain == pytest.approx(explained.loc[NAMES[i], "weight"] + mean_moves, abs=1e-9)
+
+
+def test_hyperedges_say_what_the_pseudoinverse_of_the_incidence_says():
+    model = fitted(solver="dense")
+    kernel, rows = model.kernel_, H.vertex_rows(NAMES[:9])
+    K = np.asarray(kernel.gram())
+    noise = model.noise_variance_ * np.eye(9)
+    alpha = np.linalg.solve(K[np.ix_(rows, rows)] + noise, Y - model.mean_)
+    A = hg.spectrum.normalised_incidence(H, model.size_exponent_).toarray()
+    smooth = K - float(kernel.remainder(None)) * np.eye(14)
+    g = np.linalg.pinv(A) @ smooth[:, rows] @ alpha
+    explained = model.explain(NAMES[11]).edges.set_index("edge")["contribution"]
+    assert set(explained.index) == set(np.flatnonzero(A[11]))
+    for edge, contribution in explained.items():
+        assert contribution == pytest.approx(A[11, edge] * g[edge], abs=1e-9)
+
+
+def test_an_isolated_vertex_speaks_only_for_itself():
+    alone = H.isolated_vertices[0]
+    explained = fitted().explain(alone)
+    assert explained.edges.empty
+    assert list(explained.rest) == ["its own observation"]
+
+
+def test_several_outputs_are_explained_one_at_a_time():
+    y = np.column_stack([Y, Y[::-1]])
+    model = fitted(y)
+    assert_adds_up(model.explain(NAMES[11], output=1), model.predict(NAMES[11:12])[0, 1])
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        model.explain(NAMES[11], output=2)
+
+
+LABELS = ["red", "blue", "red", "green", "blue", "red", "green", "blue", "red"]
+
+
+def test_classes_are_explained_by_the_margin_of_their_latent_function():
+    model = hg.HypergraphGPClassifier(H, learn=False).fit(NAMES[:9], LABELS)
+    row = H.vertex_rows([NAMES[11]])
+    latents = model._latents.conditionals(row)[0][0, 0]
+    for column, label in enumerate(model.classes_):
+        margin = latents[column] - np.delete(latents, column).mean()
+        assert_adds_up(model.explain(NAMES[11], label=label), margin)
+    predicted = model.predict(NAMES[11:12])[0]
+    assert model.explain(NAMES[11]).of == f"latent margin for {predicted}"
+    with pytest.raises(ValueError, match="must be one of the classes"):
+        model.explain(NAMES[11], label="purple")
+
+
+def test_an_unknown_vertex_is_named():
+    with pytest.raises(ValueError, match="'nobody'"):
+        fitted().explain("nobody")

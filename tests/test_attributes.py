@@ -1,0 +1,39 @@
+"""Attributes go where their vertices and hyperedges go, and are only of those."""
+
+import copy
+import pickle
+
+import pytest
+
+from tests.io.awkward import noted
+
+
+def test_parts_of_a_hypergraph_keep_their_attributes():
+    part = noted().subhypergraph(vertices=["a", "b"], edges=["first"])
+    assert set(part.attributes.vertices) == {"a"}
+    assert part.attributes.edges == {}
+    assert part.attributes.incidences == {("a", "first"): {"since": 1990}}
+    assert part.attributes.metadata == noted().attributes.metadata
+
+
+def test_the_dual_has_them_on_the_other_side():
+    dual = noted().dual().attributes
+    assert dual.edges == noted().attributes.vertices
+    assert dual.incidences == {("first", "a"): {"since": 1990}}
+
+
+def test_more_vertices_change_nothing():
+    H = noted()
+    assert H.with_vertices([*H.vertices, "new"]).attributes == H.attributes
+
+
+@pytest.mark.parametrize("copied", [lambda H: pickle.loads(pickle.dumps(H)), copy.deepcopy])
+def test_copies_keep_them(copied):
+    assert copied(noted()).attributes == noted().attributes
+
+
+def test_attributes_of_what_is_not_there_are_refused():
+    with pytest.raises(ValueError, match="'nobody'"):
+        noted().with_attributes(vertices={"nobody": {}})
+    with pytest.raises(TypeError, match="'colour'"):
+        noted().with_attributes(colour={})

@@ -1,0 +1,18 @@
+"""The code on the how-to pages runs."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = sorted((Path(__file__).parents[1] / "docs" / "howto").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
+def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec("\n".join(blocks), {})
