@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hypergauss import datasets, inference, kernels, maps, metrics, plotting, spectrum
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+    from hypergauss.factorisation import KPMF
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
     from hypergauss.inducing import select_inducing_vertices
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hypergauss.spectrum import Spectrum
 
 __all__ = [
+    "KPMF",
     "Graph",
     "Hypergraph",
     "HypergraphGPClassifier",
@@ -43,6 +45,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "KPMF": "factorisation",
     "Graph": "graph",
     "Hypergraph": "hypergraph",
     "HypergraphGPClassifier": "estimators",
