@@ -94,7 +94,9 @@ class KPMF(BaseEstimator):
     max_iterations : int
         Steps of alternation at most ("map").
     chains, warm_up, draws, thin : int
-        Chains, sweeps of each thrown away at first, draws kept of each, and sweeps for each draw ("gibbs").
+        Chains, sweeps of each thrown away at first, draws kept of each, and sweeps for each draw ("gibbs"). Chains
+        start from functions that are smooth on the hypergraph: where ratings follow it little, they may need some
+        hundred sweeps to leave them, and `inference_data` shows it.
     tolerance : float
         Of conjugate gradients: the size of the residual, relative to that of the right-hand side.
     precision : {"single", "double"}
@@ -510,8 +512,8 @@ class KPMF(BaseEstimator):
             unseen = np.flatnonzero(found < 0)
             if len(unseen):
                 warnings.warn(
-                    f"`{argument}` has {len(unseen):,} names that `fit` did not see, first {values[unseen[0]]!r}: their "
-                    "predictions are those of the prior.",
+                    f"`{argument}` has {len(unseen):,} names that `fit` did not see, first {values[unseen[0]]!r}: "
+                    "their predictions are those of the prior.",
                     UnseenWarning,
                     stacklevel=3,
                 )

@@ -25,6 +25,8 @@ import scipy.sparse as sp
 
 #: Leading modes, and effects at most, whose block the preconditioner inverts whole.
 _LEADING = 24
+#: Share added to that block's diagonal: sums in single precision may miss being positive definite, by less than this.
+_RIDGE = 1e-4
 
 
 class Columns(ABC):
@@ -183,7 +185,7 @@ def blockwise(blocks: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _coarse(vectors: np.ndarray, gram: np.ndarray, deviations: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """Return the inverse of I + T V' blockdiag(gram) V T for a few vectors V, shape (N, q), over modes and columns.
 
-    It is factorised in double precision: the data of many ratings against a prior of large variance are ill-conditioned.
+    It is factorised in double precision: many ratings against a prior of large variance are ill-conditioned.
     """
     count, size = vectors.shape[1], gram.shape[1]
     first, second = np.triu_indices(count)
@@ -193,7 +195,8 @@ def _coarse(vectors: np.ndarray, gram: np.ndarray, deviations: np.ndarray) -> Ca
     blocks[second, first] = pairs
     blocks *= deviations[:, None, :, None] * deviations[None, :, None, :]
     whole = blocks.transpose(0, 2, 1, 3).reshape(count * size, count * size).astype(np.float64)
-    whole[np.diag_indices(count * size)] += 1.0
+    diagonal = np.diag_indices(count * size)
+    whole[diagonal] = (1.0 + _RIDGE) * whole[diagonal] + 1.0
     factor = scipy.linalg.cho_factor(whole, overwrite_a=True, check_finite=False)
 
     def solve(y: np.ndarray) -> np.ndarray:

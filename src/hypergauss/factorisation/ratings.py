@@ -128,8 +128,8 @@ def _check_kind(index: pd.Index, argument: str) -> None:
         text = next(name for name in index if isinstance(name, str))
         other = next(name for name in index if not isinstance(name, str))
         raise TypeError(
-            f"`{argument}` must be names of one kind. Got {text!r} and {other!r}, text among others: 7 and '7' would be "
-            "different. Turn all of them into text, or all into numbers."
+            f"`{argument}` must be names of one kind. Got {text!r} and {other!r}, text among others: 7 and '7' would "
+            "be different. Turn all of them into text, or all into numbers."
         )
 
 

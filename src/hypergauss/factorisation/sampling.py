@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
+import zlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -167,12 +168,12 @@ def _resume(
     if checkpoint is None or not checkpoint.path.exists():
         return None
     try:
-        with np.load(checkpoint.path, allow_pickle=False) as file:
-            arrays = dict(file)
+        with checkpoint.path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = dict(archive)
         about = json.loads(str(arrays.pop("about")))
         if about["format"] != _FORMAT:
             raise ValueError(f"its format is {about['format']}, not {_FORMAT}")
-    except (BadZipFile, OSError, EOFError, KeyError, ValueError) as error:
+    except (BadZipFile, OSError, EOFError, KeyError, TypeError, ValueError, zlib.error) as error:
         raise ValueError(
             f"The checkpoint {checkpoint.path} cannot be read: {error}. It was cut short or changed; move it away to "
             "start anew."

@@ -22,7 +22,7 @@ _NU = (0.5, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 25.0, 50.0, np.inf)
 _LENGTHSCALES = np.geomspace(0.5, 20.0, 150)
 #: What stands for an infinite nu under its prior: past this, filters hardly differ.
 _LARGE_NU = 200.0
-#: Chains start from smooth functions, and find detail in time; from rough ones they would first have to forget noise.
+#: Chains start from smooth functions and find detail in time; from rough ones, fitted to noise, they return slowly.
 _START = (50.0, 8.0)
 PRIORS = {"nu": LogNormal(3.0, 1.5), "lengthscale": LogNormal(3.0, 1.0)}
 
@@ -32,12 +32,8 @@ def make_grid(priors: Mapping[str, LogNormal]) -> Grid:
     nu, lengthscale = (axis.ravel() for axis in np.meshgrid(_NU, _LENGTHSCALES, indexing="ij"))
     parts = [(priors["nu"], np.minimum(nu, _LARGE_NU)), (priors["lengthscale"], lengthscale)]
     log_weights = sum(-0.5 * (np.log(value / prior.median) / prior.spread) ** 2 for prior, value in parts)
-    return Grid(nu, lengthscale, np.asarray(log_weights), _nearest(nu, lengthscale))
-
-
-def _nearest(nu: np.ndarray, lengthscale: np.ndarray) -> int:
-    """Return the point of the grid where chains start."""
-    return int((np.abs(np.log(np.minimum(nu, 1e6) / _START[0])) + np.abs(np.log(lengthscale / _START[1]))).argmin())
+    start = int((np.abs(np.log(lengthscale / _START[1])) + (nu != _START[0])).argmin())
+    return Grid(nu, lengthscale, np.asarray(log_weights), start)
 
 
 def make_sides(

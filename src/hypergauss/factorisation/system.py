@@ -73,7 +73,7 @@ class System:
         [ I + rho G rho      rho G B ] [h]   [ rho l + noise ]
         [ B' G rho       I + B' G B  ] [y] = [ B' l + noise  ],    l_i = tau sum_j z_j (y_ij - mu - c_j),
 
-    whose first block is one K x K matrix a vertex. Eliminating h leaves I + B' G~ B, with G~_i = (I + G_i rho^2)^-1 G_i:
+    whose first block is one K x K matrix a vertex. Eliminating h leaves I + B' G~ B with G~_i = (I + G_i rho^2)^-1 G_i,
     the data as they look once the rough part has taken its share, never more than 1 / rho^2.
 
     Parameters
@@ -90,8 +90,10 @@ class System:
         self.columns, self.gram, self.linear = columns, gram, linear
         rho = columns.rough
         identity = np.eye(len(rho), dtype=gram.dtype)
-        shared = np.linalg.solve(identity + gram * rho**2, gram)
-        self._shared = (shared + shared.transpose(0, 2, 1)) / 2
+        # In double precision: what the rough part leaves may be a small share of what there was.
+        whole = gram.astype(np.float64)
+        shared = np.linalg.solve(identity + whole * rho.astype(np.float64) ** 2, whole)
+        self._shared = ((shared + shared.transpose(0, 2, 1)) / 2).astype(gram.dtype)
         self._own = identity - rho[:, None] * self._shared * rho  # the inverse of I + rho G rho
 
     def product(self, y: np.ndarray) -> np.ndarray:
