@@ -23,8 +23,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-#: Leading modes, and effects at most, whose block the preconditioner inverts whole.
-_LEADING = 24
+#: Leading modes, and effects of relations at most, whose block the preconditioner inverts whole.
+_LEADING, _MOST_EFFECTS = 24, 96
 #: Share added to that block's diagonal: sums in single precision may miss being positive definite, by less than this.
 _RIDGE = 1e-4
 
@@ -129,7 +129,7 @@ class SpectralColumns(Columns):
         mean = np.einsum("nkk->k", gram) / len(gram)
         others = 1.0 / (1.0 + self._deviations[count:] ** 2 * mean)
         vectors, deviations = self._vectors[:, :count], self._deviations[:count]
-        few = len(self._effects) <= _LEADING
+        few = len(self._effects) <= _MOST_EFFECTS
         if few:
             vectors = np.concatenate([vectors, self._relations.toarray()], axis=1)
             deviations = np.concatenate([deviations, self._effects])
