@@ -27,7 +27,7 @@ from hypergauss.hypergraph import Hypergraph
 _SHARES = (0.2, 0.8)
 #: The paper's table 4: RMSE of the diffusion kernel, the full and the sparse hypergraph kernel.
 _PAPER = {"MAP, diffusion": ("1.39", "1.51"), "MAP, full": ("1.21", "1.27"), "MAP, sparse": ("1.40", "1.56")}
-_MODE: dict[str, Any] = {"n_factors": 10, "inference": "map", "biases": False, "mean": "zero"}
+_MODE: dict[str, Any] = {"n_factors": 10, "inference": "map", "biases": False, "variance": 0.1, "max_iterations": 25}
 _GIBBS: dict[str, Any] = {"bounds": (1.0, 5.0)}
 _MODELS: dict[str, dict[str, Any]] = {
     "MAP, diffusion": {**_MODE, "kernel": "diffusion"},
@@ -39,9 +39,9 @@ _MODELS: dict[str, dict[str, Any]] = {
 }
 _SIDE = "Gibbs, side information"
 _NOTES = (
-    "MAP as in the paper: zero-mean factors of raw ratings without biases, nu = 1.5, lengthscale 5, variance 1, noise "
-    "variance 1, 10 factors; the paper does not say how many. Diffusion: exp(-0.01 L), L = D - W of the weighted "
-    "clique expansion.\nSparse: 45 inducing users and 80 inducing films. Gibbs: KPMF() as it is, 12 factors, 2 chains "
+    "MAP as in the paper: factors without biases, of ratings less their mean, nu = 1.5, lengthscale 5; variance 0.1, "
+    "noise variance 1 and 10 factors, which the paper does not state. Diffusion: exp(-0.01 L), L = D - W of the weighted "
+    "clique expansion.\nSparse: 45 inducing users and 80 inducing films. Gibbs: KPMF() as it is, 10 factors, 2 chains "
     "of 40 sweeps to warm up and 60 draws.\nSide information: genres and release periods of films; age bands, sex, "
     "occupation and weeks of rating of users.\nDensity: mean log predictive density; for the ordered probit, of the "
     "rating as a class, which does not compare with a density.\nCoverage: share of held-out ratings inside 90% "
