@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hypergauss.assessment import assess
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+    from hypergauss.factorisation import KPMF
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
     from hypergauss.inducing import select_inducing_vertices
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from hypergauss.suggestions import suggest_vertices
 
 __all__ = [
+    "KPMF",
     "Graph",
     "Hypergraph",
     "HypergraphGPClassifier",
@@ -84,6 +86,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "KPMF": "factorisation",
     "Graph": "graph",
     "Hypergraph": "hypergraph",
     "HypergraphGPClassifier": "estimators",

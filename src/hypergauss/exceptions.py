@@ -22,3 +22,7 @@ class LearningWarning(UserWarning):
 
 class SamplingWarning(UserWarning):
     """Draws were returned, but fewer than were asked for."""
+
+
+class UnseenWarning(UserWarning):
+    """A prediction was asked for of something of which nothing was known: it is the prior's."""

@@ -262,7 +262,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             raise ValueError("Draws have no weights of observations. Fit with `inference='variational'` to explain.")
         posteriors = self._latents.posteriors
         if len(posteriors) == 1:
-            is_ordered = isinstance(self._likelihood, OrderedProbit)
+            is_ordered = isinstance(self._latents.likelihood, OrderedProbit)
             factors = [1.0 if column[0] == 1 or is_ordered else -1.0]
             of = "latent function" if is_ordered else f"latent function for {chosen!s}"
         else:

@@ -7,5 +7,6 @@ STUDIES = {
     "automobiles": "hypergauss.experiments.automobiles",
     "cora": "hypergauss.experiments.cora",
     "size-exponent": "hypergauss.experiments.size_exponent",
+    "movielens": "hypergauss.experiments.movielens",
     "zoo": "hypergauss.experiments.zoo",
 }

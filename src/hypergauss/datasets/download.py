@@ -1,0 +1,99 @@
+"""Files fetched from their public home: checked by SHA-256, kept in a cache, never left half written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import urllib.error
+import urllib.request
+from http.client import HTTPException
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.progress import wrap_file
+
+#: Names the folder of the cache, in place of ~/.cache/hypergauss.
+VARIABLE = "HYPERGAUSS_CACHE"
+_TIMEOUT = 30.0
+_CHUNK = 1 << 16
+
+
+class Download(NamedTuple):
+    """A file with one right content.
+
+    Attributes
+    ----------
+    url : str
+        Its public home.
+    sha256 : str
+        Of the content, in hexadecimal.
+    """
+
+    url: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return self.url.rsplit("/", 1)[-1]
+
+    def path(self) -> Path:
+        """Return the file in the cache, downloaded if it is not there or not what it should be.
+
+        The download goes to a file of its own beside the final one and is renamed when its checksum is right. So an
+        interrupt, a lost connection or a wrong content leaves nothing behind, and a good file is never replaced.
+        """
+        folder = cache_folder()
+        path = folder / self.name
+        if path.is_file() and _sha256(path) == self.sha256:
+            return path
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, partial = tempfile.mkstemp(prefix=f"{self.name}.", suffix=".part", dir=folder)
+        os.close(handle)
+        try:
+            self._fetch(Path(partial))
+            Path(partial).replace(path)
+        finally:
+            Path(partial).unlink(missing_ok=True)
+        return path
+
+    def _fetch(self, partial: Path) -> None:
+        try:
+            with urllib.request.urlopen(self.url, timeout=_TIMEOUT) as response, partial.open("wb") as file:
+                total = int(response.headers.get("Content-Length") or 0)
+                with wrap_file(
+                    response, total, description=self.name, console=Console(stderr=True), transient=True
+                ) as source:
+                    while chunk := source.read(_CHUNK):
+                        file.write(chunk)
+        except (urllib.error.URLError, HTTPException, OSError) as error:
+            raise ConnectionError(
+                f"{self.url} could not be downloaded: {error}. Try again, or put the file by hand at "
+                f"{cache_folder() / self.name}."
+            ) from error
+        size = partial.stat().st_size
+        if total and size < total:
+            raise ConnectionError(
+                f"The download of {self.url} broke off after {size:,} of {total:,} bytes. Nothing was kept: try again."
+            )
+        found = _sha256(partial)
+        if found != self.sha256:
+            raise ValueError(
+                f"{self.url} must have the SHA-256 {self.sha256}. Got {size:,} bytes with {found}. Nothing was kept: "
+                "try again, and if it happens twice, something between here and there changes the file."
+            )
+
+
+def cache_folder() -> Path:
+    """Return the folder of downloaded files: HYPERGAUSS_CACHE, or ~/.cache/hypergauss."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "hypergauss")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

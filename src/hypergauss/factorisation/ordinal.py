@@ -1,0 +1,140 @@
+r"""Ratings as ordered classes: thresholds b_1 < ... < b_{C-1} cut a latent value, p(r <= c) = Phi(b_c - eta).
+
+A rating's latent value is y = eta + standard normal noise, known to lie between two thresholds (Albert and Chib, 1993).
+Given the latent values, all else is drawn as for a Gaussian likelihood with precision 1. Thresholds given the latent
+values could hardly move, so they are drawn first with latent values integrated out (Cowles, 1996): a random walk of
+Metropolis on the first threshold and the logarithms of the gaps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr, ndtri
+
+#: Ratings whose predictors are computed at once.
+_CHUNK = 1 << 18
+#: Prior of the first threshold, normal around 0, and of the logarithms of gaps: standard deviation.
+_PRIOR_SPREAD = 3.0
+#: Steps of Metropolis a sweep.
+_STEPS = 2
+
+
+class Cuts(NamedTuple):
+    """Latent values, shape (n,), and thresholds, shape (C - 1,)."""
+
+    latent: np.ndarray
+    thresholds: np.ndarray
+
+
+class Grades(NamedTuple):
+    """Ratings as classes 0, ..., C - 1.
+
+    Attributes
+    ----------
+    levels : array, shape (C,)
+        The rating of each class, ascending.
+    label : array of int, shape (n,)
+        The class of each rating.
+    user, item : array of int, shape (n,)
+        Whose rating of what.
+    dtype : dtype
+        Of the latent values.
+    """
+
+    levels: np.ndarray
+    label: np.ndarray
+    user: np.ndarray
+    item: np.ndarray
+    dtype: np.dtype
+
+    @property
+    def num_classes(self) -> int:
+        """C."""
+        return len(self.levels)
+
+    def start(self) -> Cuts:
+        """Return thresholds that give each class its share if eta = 0, and latent values in the middle of theirs."""
+        thresholds = self.start_thresholds()
+        shares = np.concatenate([[0.0], ndtr(thresholds), [1.0]])
+        middle = ndtri((shares[:-1] + shares[1:]) / 2)
+        return Cuts(middle[self.label].astype(self.dtype), thresholds)
+
+    def start_thresholds(self) -> np.ndarray:
+        """Return the b_c that give each class its share if eta = 0."""
+        counts = np.bincount(self.label, minlength=self.num_classes)
+        return ndtri(np.cumsum(counts)[:-1] / counts.sum())
+
+    def draw(self, cuts: Cuts, users: np.ndarray, items: np.ndarray, rng: np.random.Generator) -> Cuts:
+        """Draw thresholds given predictors, then latent values given both."""
+        eta = predictors(users, items, self.user, self.item)
+        thresholds = cuts.thresholds
+        for _ in range(_STEPS):
+            thresholds = self._step(thresholds, eta, rng)
+        low, high = self._limits(thresholds, eta)
+        return Cuts((eta + truncated_normal(low, high, rng)).astype(self.dtype), thresholds)
+
+    def _limits(self, thresholds: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
+        return ends[self.label] - eta, ends[self.label + 1] - eta
+
+    def log_likelihood(self, thresholds: np.ndarray, eta: np.ndarray) -> float:
+        """Return the sum of log p(r | eta) over ratings."""
+        low, high = self._limits(thresholds, eta)
+        return float(log_mass(low, high).sum())
+
+    def _step(self, thresholds: np.ndarray, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One step of Metropolis in (b_1, log gaps); steps are symmetric, and scaled alike wherever the chain is."""
+        counts = np.bincount(self.label, minlength=self.num_classes)
+        # Given eta, a threshold is known to about 1 / sqrt(ratings beside it); 2.4 / sqrt(d) is the best multiple.
+        known = 1.0 / np.sqrt(np.minimum(counts[:-1], counts[1:]))
+        spread = 2.4 / np.sqrt(len(known)) * known
+        spread[1:] /= np.diff(self.start_thresholds())
+        proposed = _from_coordinates(_coordinates(thresholds) + spread * rng.standard_normal(len(spread)))
+        gain = self.log_likelihood(proposed, eta) - self.log_likelihood(thresholds, eta)
+        gain += _log_prior(proposed) - _log_prior(thresholds)
+        return proposed if np.log(rng.random()) < gain else thresholds
+
+
+def predictors(users: np.ndarray, items: np.ndarray, user: np.ndarray, item: np.ndarray) -> np.ndarray:
+    """Return b_i + c_j + u_i . w_j for pairs of rows, a chunk at a time."""
+    eta = np.empty(len(user))
+    for first in range(0, len(user), _CHUNK):
+        part = slice(first, first + _CHUNK)
+        u, w = users[user[part]], items[item[part]]
+        eta[part] = np.einsum("nk,nk->n", u[:, 1:], w[:, 1:]) + u[:, 0] + w[:, 0]
+    return eta
+
+
+def log_mass(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return log(Phi(high) - Phi(low)), mirrored to the left tail where Phi keeps its digits."""
+    mirrored = low + high > 0
+    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    log_high = log_ndtr(high)
+    with np.errstate(divide="ignore"):
+        return log_high + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_high, -1e-300)))
+
+
+def truncated_normal(low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw standard normals between limits, by the inverse of Phi in the tail where it is small."""
+    mirrored = low + high > 0
+    left, right = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    below, above = ndtr(left), ndtr(right)
+    drawn = ndtri(below + (above - below) * rng.random(len(low)))
+    # Where even Phi(right) is zero, the limit itself is as good as any draw.
+    drawn = np.clip(np.where(np.isfinite(drawn), drawn, right), left, right)
+    return np.where(mirrored, -drawn, drawn)
+
+
+def _coordinates(thresholds: np.ndarray) -> np.ndarray:
+    return np.concatenate([thresholds[:1], np.log(np.diff(thresholds))])
+
+
+def _from_coordinates(t: np.ndarray) -> np.ndarray:
+    return t[0] + np.concatenate([[0.0], np.cumsum(np.exp(t[1:]))])
+
+
+def _log_prior(thresholds: np.ndarray) -> float:
+    """Return the log density in the coordinates, normal in each."""
+    return float(-0.5 * ((_coordinates(thresholds) / _PRIOR_SPREAD) ** 2).sum())

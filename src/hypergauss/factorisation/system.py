@@ -1,0 +1,176 @@
+r"""All factors of one side given those of the other: one Gaussian system, and exact draws from it.
+
+Ratings are y_ij = mu + b_i + c_j + u_i . w_j + noise of precision tau. Row i of the users' factors is x_i = (b_i, u_i);
+given the items', it meets the features z_j = (1, w_j), and c_j is known. With factors X = C Y in coordinates Y that are
+standard normal a priori (`priors`), Y has a posteriori, over all users and columns together,
+
+    precision   P = I + C' blockdiag_i( tau sum_j z_j z_j' ) C,
+    mean        P^-1 C' ( tau sum_j z_j (y_ij - mu - c_j) )_i.
+
+A draw is the solution of one linear system whose right-hand side is perturbed: noise of variance 1 / tau is added to
+each rating, and standard normals to the prior's part. The right-hand side then has covariance P, and the solution
+P^-1 P P^-1 = P^-1. Items are drawn likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from hypergauss.exceptions import NumericalError
+from hypergauss.factorisation.priors import Columns, blockwise
+
+_MOST_STEPS = 1000
+
+
+class NormalEquations(NamedTuple):
+    r"""Sums over the ratings of each vertex, for features e_j = (1, w_j, c_j) of the other side.
+
+    Attributes
+    ----------
+    gram : array, shape (N, D + 2, D + 2)
+        sum_j e_j e_j'.
+    moments : array, shape (N, D + 2)
+        sum_j y_ij e_j.
+    """
+
+    gram: np.ndarray
+    moments: np.ndarray
+
+
+def features(factors: np.ndarray) -> np.ndarray:
+    """Return (1, w_j, c_j) for each row (c_j, w_j) of factors."""
+    return np.concatenate([np.ones((len(factors), 1), factors.dtype), factors[:, 1:], factors[:, :1]], axis=1)
+
+
+def normal_equations(pattern: sp.csr_array, table: sp.csr_array, e: np.ndarray) -> NormalEquations:
+    """Sum features and their products over the ratings of each row, one pass each over the sparse tables."""
+    size = e.shape[1]
+    upper = np.triu_indices(size)
+    place = np.zeros((size, size), dtype=np.int64)
+    place[upper] = np.arange(len(upper[0]))
+    place = np.maximum(place, place.T)
+    sums = pattern @ (e[:, upper[0]] * e[:, upper[1]])
+    return NormalEquations(sums[:, place], table @ e)
+
+
+class Solution(NamedTuple):
+    """Coordinates of the smooth part, shape (m, K), the rough part h, shape (N, K), and the factors they make."""
+
+    smooth: np.ndarray
+    rough: np.ndarray
+    factors: np.ndarray
+
+
+class System:
+    r"""Posterior of some columns of one side's factors, shape (N, K).
+
+    With blocks G_i = tau sum_j z_j z_j' and rho for diag(rho), the system over (h, y) is
+
+        [ I + rho G rho      rho G B ] [h]   [ rho l + noise ]
+        [ B' G rho       I + B' G B  ] [y] = [ B' l + noise  ],    l_i = tau sum_j z_j (y_ij - mu - c_j),
+
+    whose first block is one K x K matrix a vertex. Eliminating h leaves I + B' G~ B with G~_i = (I + G_i rho^2)^-1 G_i,
+    the data as they look once the rough part has taken its share, never more than 1 / rho^2.
+
+    Parameters
+    ----------
+    columns : Columns
+        The prior.
+    gram : array, shape (N, K, K)
+        G.
+    linear : array, shape (N, K)
+        l.
+    """
+
+    def __init__(self, columns: Columns, gram: np.ndarray, linear: np.ndarray) -> None:
+        self.columns, self.gram, self.linear = columns, gram, linear
+        rho = columns.rough
+        identity = np.eye(len(rho), dtype=gram.dtype)
+        # In double precision: what the rough part leaves may be a small share of what there was.
+        whole = gram.astype(np.float64)
+        shared = np.linalg.solve(identity + whole * rho.astype(np.float64) ** 2, whole)
+        self._shared = ((shared + shared.transpose(0, 2, 1)) / 2).astype(gram.dtype)
+        self._own = identity - rho[:, None] * self._shared * rho  # the inverse of I + rho G rho
+
+    def product(self, y: np.ndarray) -> np.ndarray:
+        """Return I + B' G~ B times coordinates."""
+        return y + self.columns.adjoint(blockwise(self._shared, self.columns.factors(y)))
+
+    def mean(self, tolerance: float, start: np.ndarray | None = None) -> Solution:
+        """Return the posterior's mean, which is also its mode."""
+        return self._solve(self.linear, np.zeros_like(self.linear), np.zeros((), self.linear.dtype), tolerance, start)
+
+    def draw(self, scattered: np.ndarray, tolerance: float, rng: np.random.Generator) -> Solution:
+        """Return a draw, given noise of covariance G_i for each vertex, shape (N, K)."""
+        dtype = self.linear.dtype
+        for_rough = rng.standard_normal(self.linear.shape, dtype=dtype)
+        for_smooth = rng.standard_normal(self.columns.shape, dtype=dtype)
+        return self._solve(self.linear + scattered, for_rough, for_smooth, tolerance, None)
+
+    def _solve(
+        self,
+        linear: np.ndarray,
+        for_rough: np.ndarray,
+        for_smooth: np.ndarray,
+        tolerance: float,
+        start: np.ndarray | None,
+    ) -> Solution:
+        rho = self.columns.rough
+        of_rough = rho * linear + for_rough
+        taken = blockwise(self.gram, rho * blockwise(self._own, of_rough))
+        right = self.columns.adjoint(linear - taken) + for_smooth
+        y = conjugate_gradients(self.product, self.columns.preconditioner(self._shared), right, start, tolerance)
+        smooth = self.columns.factors(y)
+        h = blockwise(self._own, of_rough - rho * blockwise(self.gram, smooth))
+        return Solution(y, h, rho * h + smooth)
+
+
+def system(equations: NormalEquations, columns: Columns, *, mean: float, precision: float, free: np.ndarray) -> System:
+    """Return the system of the free columns, given the mean mu and the noise's precision tau."""
+    gram, moments = equations
+    tau, mu = gram.dtype.type(precision), gram.dtype.type(mean)
+    linear = moments[:, free] - mu * gram[:, free, 0] - gram[:, free, -1]
+    return System(columns, tau * gram[:, free[:, None], free], tau * linear)
+
+
+def scattered_noise(pattern: sp.csr_array, z: np.ndarray, precision: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw sqrt(tau) sum_j z_j xi_ij for each vertex, xi one standard normal a rating: noise of covariance G_i."""
+    white = rng.standard_normal(pattern.nnz, dtype=z.dtype)
+    table = sp.csr_array((white, pattern.indices, pattern.indptr), shape=pattern.shape)
+    return z.dtype.type(np.sqrt(precision)) * (table @ z)
+
+
+def conjugate_gradients(
+    product: Callable[[np.ndarray], np.ndarray],
+    preconditioner: Callable[[np.ndarray], np.ndarray],
+    right: np.ndarray,
+    start: np.ndarray | None,
+    tolerance: float,
+) -> np.ndarray:
+    """Solve A x = b until the residual r has r' M r <= tolerance^2 b' M b, M the preconditioner."""
+    x = np.zeros_like(right) if start is None else start.copy()
+    residual = right if start is None else right - product(x)
+    z = preconditioner(residual)
+    direction = z
+    square = float(np.vdot(residual, z))
+    enough = tolerance**2 * (square if start is None else float(np.vdot(right, preconditioner(right))))
+    for _ in range(_MOST_STEPS):
+        if square <= enough:
+            return x
+        image = product(direction)
+        step = x.dtype.type(square / float(np.vdot(direction, image)))
+        x += step * direction
+        residual = residual - step * image
+        z = preconditioner(residual)
+        previous, square = square, float(np.vdot(residual, z))
+        direction = z + x.dtype.type(square / previous) * direction
+        if not np.isfinite(square):
+            break
+    raise NumericalError(
+        f"Conjugate gradients did not reach the tolerance {tolerance:g} in {_MOST_STEPS} steps. Likely causes: a "
+        "tolerance below what the numbers' precision allows (1e-4 for float32), or ratings on very uneven scales."
+    )

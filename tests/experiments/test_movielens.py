@@ -1,0 +1,45 @@
+"""The splits of the MovieLens study, and that it goes on where it was interrupted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hypergauss.datasets import MovieLens
+from hypergauss.experiments import movielens
+from hypergauss.hypergraph import Hypergraph
+from tests.factorisation.problems import random_ratings
+
+
+@pytest.fixture
+def data():
+    user, film, value = random_ratings(20, 15, 0.6, seed=0)
+    ratings = pd.DataFrame({"user": user, "film": film, "rating": np.clip(np.round(value), 1, 5)})
+    ratings["timestamp"] = 10**6 * np.arange(len(ratings)) % 7
+    users = pd.DataFrame({"age": 20 + np.arange(20), "sex": ["M", "F"] * 10, "occupation": ["a", "b"] * 10})
+    films = pd.DataFrame({"release_date": ["01-Jan-1995"] * 14 + [None]})
+    genres = Hypergraph.from_edges({"drama": [0, 1, 2], "action": [3, 4]}, vertices=range(15))
+    official = (ratings[::2], ratings[1::2])
+    return MovieLens(ratings, users, films, genres, official, "made up")
+
+
+def test_splits_are_those_of_the_permutation(data):
+    named = {(split.name, split.seed): split for split in movielens.splits(data, range(2))}
+    assert list(named) == [("u1", 0), ("20%", 0), ("80%", 0), ("20%", 1), ("80%", 1)]
+    n = len(data.ratings)
+    order = np.random.default_rng(1).permutation(n)
+    assert named["20%", 1].test.index.tolist() == order[: round(0.2 * n)].tolist()
+    assert named["80%", 1].train.index.tolist() == order[round(0.8 * n) :].tolist()
+
+
+def test_an_interrupted_study_makes_only_what_is_missing(data, tmp_path, monkeypatch):
+    models = {"Gibbs": {"n_factors": 1}, "Gibbs, independent priors": {"n_factors": 1, "kernel": "independent"}}
+    monkeypatch.setattr(movielens, "_MODELS", models)
+    fewer = {"chains": 1, "warm_up": 1, "draws": 2}
+    path = tmp_path / "scores.csv"
+    first = movielens.scores(data, range(1), fewer, path)
+    assert len(first) == 7  # two models on three splits, and side information on u1
+    monkeypatch.setattr(movielens, "score", lambda *_: pytest.fail("made again"))
+    again = movielens.scores(data, range(1), fewer, path)
+    pd.testing.assert_frame_equal(first, again)
+    assert [row[0] for row in movielens.table_rows(again, "u1")] == [*models, "Gibbs, side information"]
+    assert movielens.gains(again).startswith("20%: RMSE")

@@ -1,0 +1,95 @@
+"""One side's system agrees with a dense one written out rating by rating."""
+
+import numpy as np
+import pytest
+
+from hypergauss.exceptions import NumericalError
+from hypergauss.factorisation.filters import Hyperparameters
+from hypergauss.factorisation.system import (
+    conjugate_gradients,
+    features,
+    normal_equations,
+    scattered_noise,
+    system,
+)
+from tests.factorisation.problems import make_problem
+from tests.factorisation.test_filters import covariance
+
+HYPER = Hyperparameters(
+    np.array([0, 1]), np.array([0.7, 2.0]), np.array([1.5, 0.2]), np.zeros(0), np.array([1.0, -0.8])
+)
+TAU, MU = 2.5, 0.3
+
+
+def dense_posterior(problem, table, others):
+    """Return mean and covariance of users' (b, u), stacked user after user, from one row a rating."""
+    side, n = problem.sides[0], len(table.users)
+    columns = side.columns(HYPER)
+    prior = np.zeros((2 * n, 2 * n))
+    for k in range(2):
+        prior[k::2, k::2] = covariance(columns, n, k)
+    design = np.zeros((len(table.values), 2 * n))
+    target = np.zeros(len(table.values))
+    for row, (i, j) in enumerate(zip(table.user, table.item, strict=True)):
+        design[row, 2 * i] = 1.0
+        design[row, 2 * i + 1] = others[j, 1]
+        target[row] = problem.values[row] - MU - others[j, 0]
+    cov = np.linalg.inv(np.linalg.inv(prior) + TAU * design.T @ design)
+    return cov @ (TAU * design.T @ target), cov
+
+
+@pytest.fixture(scope="module")
+def case():
+    problem, table = make_problem(9, 7, share=0.5, seed=2)
+    others = np.random.default_rng(0).standard_normal((len(table.items), 2))
+    e = features(others)
+    view = problem.views[0]
+    equations = normal_equations(view.pattern, view.table(problem.values), e)
+    conditional = system(equations, problem.sides[0].columns(HYPER), mean=MU, precision=TAU, free=np.arange(2))
+    return problem, conditional, e, dense_posterior(problem, table, others)
+
+
+def test_the_mean_is_that_of_the_dense_system(case):
+    _, conditional, _, (mean, _) = case
+    assert np.allclose(conditional.mean(1e-13).factors.ravel(), mean, atol=1e-10)
+
+
+def test_draws_have_the_mean_and_covariance_of_the_dense_system(case, rng):
+    problem, conditional, e, (mean, cov) = case
+    size = 6000
+    draws = np.empty((size, len(mean)))
+    for row in range(size):
+        noise = scattered_noise(problem.views[0].pattern, e[:, :2], TAU, rng)
+        draws[row] = conditional.draw(noise, 1e-10, rng).factors.ravel()
+    z = (draws.mean(axis=0) - mean) / np.sqrt(cov.diagonal() / size)
+    assert np.abs(z).max() < 4.5
+    found = np.cov(draws.T)
+    spread = np.sqrt((cov**2 + np.outer(cov.diagonal(), cov.diagonal())) / size)  # of a sample covariance
+    assert (np.abs(found - cov) / spread).max() < 5.0
+
+
+def test_sums_over_ratings_are_those_of_a_loop(rng):
+    problem, table = make_problem(6, 5, share=0.6)
+    e = rng.standard_normal((len(table.items), 3))
+    view = problem.views[0]
+    gram, moments = normal_equations(view.pattern, view.table(problem.values), e)
+    for i in range(len(table.users)):
+        rows = table.user == i
+        own = e[table.item[rows]]
+        assert np.allclose(gram[i], own.T @ own)
+        assert np.allclose(moments[i], own.T @ problem.values[rows])
+
+
+def test_items_see_the_same_ratings_as_users():
+    problem, table = make_problem(6, 5, share=0.6)
+    dense = np.zeros((len(table.users), len(table.items)))
+    dense[table.user, table.item] = problem.values
+    by_user, by_item = (view.table(problem.values).toarray() for view in problem.views)
+    assert np.array_equal(by_user, dense)
+    assert np.array_equal(by_item, dense.T)
+
+
+def test_a_tolerance_that_cannot_be_reached_is_told():
+    b = np.ones((3, 1), np.float32)
+    with pytest.raises(NumericalError, match=r"did not reach the tolerance 1e-06.*Likely causes"):
+        conjugate_gradients(lambda x: x * np.nan, lambda x: x, b, None, 1e-6)
