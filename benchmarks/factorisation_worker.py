@@ -91,7 +91,7 @@ def sweep(count: int) -> dict[str, float]:
 
     seconds, _ = timed(several)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return {"seconds": seconds / SWEEPS, "peak_gb": peak, "users": num_users, "items": num_items}
+    return {"seconds": seconds / SWEEPS, "peak_gb": peak, "ratings": len(user), "users": num_users, "items": num_items}
 
 
 if __name__ == "__main__":

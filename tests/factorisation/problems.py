@@ -3,7 +3,7 @@
 import numpy as np
 
 from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.filters import Grid, Modes, Relations, Side
+from hypergauss.factorisation.filters import Grid, Modes, Side
 from hypergauss.factorisation.ratings import tabulate, views
 from hypergauss.factorisation.sides import levels, stack_relations
 from hypergauss.spectrum import Spectrum
@@ -39,7 +39,3 @@ def make_problem(num_users=30, num_items=20, *, share=0.3, seed=0, n_factors=1, 
     scaled = (table.values - table.values.mean()) / table.values.std()
     problem = gibbs.Problem(tuple(sides), views(table, float), scaled, None, n_factors, True, 1e-11)
     return problem, table
-
-
-def no_relations(size):
-    return Relations((), stack_relations(range(size), {}, float).features, np.zeros(0, int))

@@ -42,9 +42,9 @@ _NOTES = (
     "MAP as in the paper: factors without biases, of ratings less their mean, nu = 1.5, lengthscale 5; variance 0.1, "
     "noise variance 1 and 10 factors, which the paper does not state. Diffusion: exp(-0.01 L), L = D - W of the "
     "weighted clique expansion.\nSparse: 45 inducing users and 80 inducing films. Gibbs: KPMF() as it is, 10 factors, "
-    "2 chains of 40 sweeps to warm up and 60 draws.\nSide information: genres and release periods of films; age bands, sex, "
-    "occupation and weeks of rating of users.\nDensity: mean log predictive density; for the ordered probit, of the "
-    "rating as a class, which does not compare with a density.\nCoverage: share of held-out ratings inside 90% "
+    "2 chains of 40 sweeps to warm up and 60 draws.\nSide information: genres and release periods of films; age bands, "
+    "sex, occupation and weeks of rating of users.\nDensity: mean log predictive density; for the ordered probit, of "
+    "the rating as a class, which does not compare with a density.\nCoverage: share of held-out ratings inside 90% "
     "intervals; those of the ordered probit end at whole ratings, and so cover more."
 )
 

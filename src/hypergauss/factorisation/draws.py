@@ -31,8 +31,10 @@ class Kept(NamedTuple):
         mu and 1 / tau, on the model's scale.
     thresholds : array, shape (S, C - 1)
         Of the ordered probit; no columns for the Gaussian.
-    nu, lengthscale, variance : dict-like arrays, shape (S, 2, K)
+    nu, lengthscale, variance : array, shape (S, 2, K)
         Of users' and items' columns.
+    user_weights, item_weights : array, shape (S, number of relations)
+        Of relations.
     """
 
     users: np.ndarray

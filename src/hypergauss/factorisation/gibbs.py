@@ -26,8 +26,8 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    coordinates : two arrays, shape (N + Q, K)
-        Users' and items' columns: their own part, and the effects of relations. Column 0 is the bias.
+    coordinates : two arrays, shape (N + L + Q, K)
+        Users' and items' columns: their spectral part, levels, and the effects of relations. Column 0 is the bias.
     hyper : two Hyperparameters
         Of users and of items.
     mean, precision : float

@@ -24,7 +24,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 #: Leading modes, and effects of relations at most, whose block the preconditioner inverts whole.
-_LEADING, _MOST_EFFECTS = 24, 96
+_LEADING, _MOST_EFFECTS = 16, 96
 #: Share added to that block's diagonal: sums in single precision may miss being positive definite, by less than this.
 _RIDGE = 1e-4
 
