@@ -56,7 +56,9 @@ def test_vertices_are_placed(tmp_path, capsys):
     assert len(lines) == 102
 
 
-@pytest.mark.parametrize("command", ["fit", "predict", "suggest", "embed", "info", "datasets", "reproduce"])
+@pytest.mark.parametrize(
+    "command", ["fit", "predict", "suggest", "embed", "recommend", "info", "datasets", "reproduce"]
+)
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit) as stop:
         make_parser().parse_args([command, "--help"])

@@ -123,6 +123,22 @@ def labels(path: Path, vertex: str | None, column: str | None, options: Any) -> 
     return target
 
 
+def ratings(options: argparse.Namespace) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """Read a table of users, items and ratings: the first three columns, unless others are named."""
+    path, named = options.ratings, (options.user_column, options.item_column, options.rating_column)
+    text = [named[0] or 0, named[1] or 1]
+    frame = read_frame(path, text=text, separator=options.separator, encoding=options.encoding)
+    if len(frame.columns) < len(named):
+        raise FileError(f"{path} must have three columns, user, item and rating. It has {list(frame.columns)}.")
+    users, items, values = (_column(frame, given or frame.columns[at], path) for at, given in enumerate(named))
+    numbers = pd.to_numeric(values, errors="coerce")
+    bad = numbers.isna() | users.isna() | items.isna()
+    if bad.any():
+        row = int(bad.to_numpy().argmax())
+        raise FileError(f"{path} must hold a user, an item and a number in each row. Row {row + 1} does not.")
+    return users.astype(str), items.astype(str), numbers
+
+
 def _column(frame: pd.DataFrame, column: Any, path: Path) -> pd.Series:
     if column not in frame.columns:
         names = [str(name) for name in frame.columns]

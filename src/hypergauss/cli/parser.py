@@ -13,6 +13,7 @@ _EXAMPLES = """examples:
   hypergauss fit --table votes.csv --target party --out results
   hypergauss predict results/model.hypergauss --vertices names.csv
   hypergauss suggest results/model.hypergauss -n 5
+  hypergauss recommend --ratings ratings.csv --user ann
   hypergauss info --edges edges.csv
 """
 _FIT = """Learn from labelled vertices, predict all others, and write what was found to a folder:
@@ -42,6 +43,7 @@ def make_parser() -> argparse.ArgumentParser:
     _predict(commands)
     _suggest(commands)
     _embed(commands)
+    _recommend(commands)
     _info(commands)
     _datasets(commands)
     _studies(commands)
@@ -176,6 +178,29 @@ def _embed(commands: argparse._SubParsersAction) -> None:
     embed.add_argument("--overwrite", action="store_true", help="replace a file that is there")
     embed.add_argument("--seed", type=int, default=0, help="(%(default)s)")
     _json(embed)
+
+
+def _recommend(commands: argparse._SubParsersAction) -> None:
+    recommend = _command(
+        commands,
+        "recommend",
+        "list items for users, from a table of ratings",
+        ("recommend", "recommend"),
+        epilog="example:\n  hypergauss recommend --ratings ratings.csv --user ann -n 5",
+    )
+    recommend.add_argument("--ratings", type=Path, required=True, metavar="FILE", help="user, item and rating a row")
+    recommend.add_argument("--user", action="append", metavar="NAME", help="for whom; may be repeated (everyone)")
+    recommend.add_argument("-n", type=int, default=10, help="how many for each (%(default)s)")
+    recommend.add_argument("--user-column", metavar="COLUMN", help="(the first)")
+    recommend.add_argument("--item-column", metavar="COLUMN", help="(the second)")
+    recommend.add_argument("--rating-column", metavar="COLUMN", help="(the third)")
+    recommend.add_argument("--separator", metavar="TEXT", help="what separates columns, if the ending does not tell")
+    recommend.add_argument("--encoding", default="utf-8", help="of text files (%(default)s)")
+    recommend.add_argument("--factors", type=int, default=10, metavar="D", help="of users and items (%(default)s)")
+    recommend.add_argument("--out", type=Path, metavar="FILE", help="a CSV file (the screen)")
+    recommend.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    recommend.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    _json(recommend)
 
 
 def _info(commands: argparse._SubParsersAction) -> None:

@@ -1,0 +1,35 @@
+"""``hypergauss recommend``: items for users, from a table of ratings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+import pandas as pd
+
+from hypergauss import _checks
+from hypergauss.cli import inputs
+from hypergauss.cli.outputs import progress, say, say_json, write_csv
+from hypergauss.factorisation import KPMF
+
+
+def recommend(options: argparse.Namespace) -> None:
+    """Fit the ratings, and list the best items that each user asked for has not rated."""
+    users, items, ratings = inputs.ratings(options)
+    asked = options.user or sorted(users.unique())
+    for user in asked:
+        if user not in set(users):
+            near = _checks.did_you_mean(user, users.unique().tolist())
+            raise ValueError(f"--user must have rated something. Got {user!r}.{near}")
+    with progress("learning from ratings"):
+        model = KPMF(options.factors, bounds="observed", random_state=options.seed).fit(users, items, ratings)
+        lists = [model.recommend(user, options.n).assign(user=user) for user in asked]
+    table = pd.concat(lists)[["user", "item", "rating", "std"]]
+    if options.out is not None:
+        write_csv(table, options.out, overwrite=options.overwrite)
+    if options.json:
+        say_json({"recommendations": table.to_dict(orient="records")})
+    elif options.out is not None:
+        say(f"Recommendations: {options.out}")
+    else:
+        table.to_csv(sys.stdout, index=False)

@@ -1,0 +1,50 @@
+"""Items for users from a file of ratings."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hypergauss.cli import main
+
+
+@pytest.fixture
+def ratings(tmp_path):
+    """Write ratings where even users like even items, each user having rated half of them."""
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"u{user}", f"i{item}", 5 if (user + item) % 2 == 0 else 1)
+        for user in range(20)
+        for item in rng.permutation(16)[:8]
+    ]
+    path = tmp_path / "ratings.csv"
+    pd.DataFrame(rows, columns=["user", "item", "rating"]).to_csv(path, index=False)
+    return path
+
+
+def test_what_was_rated_is_not_recommended(ratings, tmp_path, capsys):
+    assert main(["recommend", "--ratings", str(ratings), "--user", "u0", "-n", "3", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["recommendations"]
+    table = pd.read_csv(ratings)
+    seen = set(table.item[table.user == "u0"])
+    assert len(found) == 3
+    assert all(row["user"] == "u0" and row["item"] not in seen and row["std"] > 0 for row in found)
+    assert all(1 <= row["rating"] <= 5 for row in found)
+    assert main(["recommend", "--ratings", str(ratings), "-n", "2", "--out", str(tmp_path / "all.csv")]) == 0
+    assert pd.read_csv(tmp_path / "all.csv").user.nunique() == 20
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        (lambda table: table, ["--user", "u00"], "must have rated something. Got 'u00'"),
+        (lambda table: table.drop(columns="rating"), [], "must have three columns"),
+        (lambda table: table.assign(rating="good"), [], "Row 1 does not"),
+        (lambda table: table, ["--rating-column", "ratng"], "Did you mean"),
+    ],
+)
+def test_a_mistake_is_answered_in_a_sentence(ratings, change, arguments, message, capsys):
+    change(pd.read_csv(ratings)).to_csv(ratings, index=False)
+    assert main(["recommend", "--ratings", str(ratings), *arguments]) == 1
+    assert message in capsys.readouterr().err
