@@ -3,8 +3,8 @@
 The objective is the log posterior of the paper's model at given factors' coordinates on MovieLens 100K (u1), kernels
 included, as it has to be evaluated when their hyperparameters move: from fixed spectra, dense covariances of 943 users
 and 1,682 films with their Cholesky factors, against those of 45 and 80 inducing vertices. Target: 4.3 times faster, the
-paper's figure. The sweeps have 10 factors and 50 eigenvectors, on synthetic ratings, 100 a user less
-pairs drawn twice; each size in a process of its own. Targets: an exponent of at most 1.1, and 12 GB for ten million
+paper's figure. The sweeps have 10 factors and 50 eigenvectors, on synthetic ratings, some 100 a user;
+each size in a process of its own. Targets: an exponent of at most 1.1, and 12 GB for ten million
 ratings.
 """
 

@@ -67,12 +67,15 @@ def objective(repeats: int) -> dict[str, float]:
 def sweep(count: int) -> dict[str, float]:
     """Return the mean seconds of a sweep and the peak memory, on ratings of users in groups with tastes."""
     rng = np.random.default_rng(0)
-    num_users, num_items = count // PER_USER, max(count // PER_USER // 5, 60)
+    num_users, num_items = count // PER_USER, max(count // PER_USER // 5, 600)
     group = rng.integers(20, size=num_users)
-    position = (rng.beta(1.0, 2.0, count) * num_items / 2).astype(np.int64)
-    user = np.repeat(np.arange(num_users), PER_USER)
-    item = (position + group[user] * (num_items // 40)) % num_items
-    pairs = np.unique(user * num_items + item)
+    pairs = np.empty(0, dtype=np.int64)
+    while len(pairs) < count:  # pairs drawn twice count once
+        user = rng.integers(num_users, size=count)
+        position = (rng.beta(1.0, 2.0, count) * num_items / 2).astype(np.int64)
+        item = (position + group[user] * (num_items // 40)) % num_items
+        pairs = np.unique(np.concatenate([pairs, user * num_items + item]))
+    pairs = np.sort(rng.permutation(pairs)[:count])
     user, item = pairs // num_items, pairs % num_items
     tastes = rng.standard_normal((20, num_items)).astype(np.float32)
     values = tastes[group[user], item] + rng.standard_normal(len(user))

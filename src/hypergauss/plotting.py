@@ -55,12 +55,14 @@ def predicted_against_observed(y: Any, mean: Any, std: Any, *, level: float = 0.
     return ax
 
 
-def reliability_diagram(reliability: Reliability, *, ax: Axes | None = None, label: str | None = None) -> Axes:
+def reliability_diagram(
+    reliability: Reliability, *, ax: Axes | None = None, label: str | None = None, counts: bool = True
+) -> Axes:
     """Draw accuracy against confidence, bin by bin: honest probabilities lie on the diagonal.
 
     Points below it are overconfident. A point's area grows with the vertices in its bin, whose number stands beside
     it; the dotted lines are the gaps that the calibration error averages. Draw again on the same Axes with another
-    ``label`` to compare classifiers: each takes the next colour.
+    ``label`` to compare classifiers: each takes the next colour. ``counts=False`` leaves the numbers out.
     """
     ax = new_axes(ax)
     if not ax.has_data():
@@ -69,7 +71,7 @@ def reliability_diagram(reliability: Reliability, *, ax: Axes | None = None, lab
         ax.set(xlim=(0, 1.05), ylim=(-0.08, 1.08))
         ax.set_prop_cycle(color=[BLUE, RED, GREEN, PURPLE, ORANGE])
     held = reliability.counts > 0
-    confidence, accuracy, counts = reliability.confidence[held], reliability.accuracy[held], reliability.counts[held]
+    confidence, accuracy, numbers = reliability.confidence[held], reliability.accuracy[held], reliability.counts[held]
     (line,) = ax.plot(confidence, accuracy, lw=1, alpha=0.5)
     colour = line.get_color()
     ax.vlines(confidence, confidence, accuracy, color=colour, lw=1.2, ls=":")
@@ -77,13 +79,13 @@ def reliability_diagram(reliability: Reliability, *, ax: Axes | None = None, lab
     ax.scatter(
         confidence,
         accuracy,
-        s=20 + 160 * counts / counts.max(),
+        s=20 + 160 * numbers / numbers.max(),
         color=colour,
         edgecolor="white",
         zorder=3,
         label=error if label is None else f"{label}: {error}",
     )
-    for x, y, count in zip(confidence, accuracy, counts, strict=True):
+    for x, y, count in zip(confidence, accuracy, numbers, strict=True) if counts else ():
         # On the side away from the diagonal, clear of the dotted line.
         side = 1 if y > x else -1
         ax.annotate(

@@ -204,7 +204,8 @@ def draw(problem: Problem, seeds: range, collected: dict[str, np.ndarray], path:
         axes, ("{}", _CALIBRATED), ("As learning leaves it", "Calibrated on the validation quarter"), strict=True
     ):
         for name in names:
-            reliability_diagram(reliability(y, collected[form.format(name)], classes), ax=ax, label=name)
+            found = reliability(y, collected[form.format(name)], classes)
+            reliability_diagram(found, ax=ax, label=name, counts=False)
         ax.set_title(title)
     figure.savefig(path, dpi=150)
     plt.close(figure)
