@@ -6,6 +6,7 @@ import pytest
 from hypergauss.exceptions import NumericalError
 from hypergauss.factorisation.filters import Hyperparameters
 from hypergauss.factorisation.system import (
+    System,
     conjugate_gradients,
     features,
     normal_equations,
@@ -87,6 +88,24 @@ def test_items_see_the_same_ratings_as_users():
     by_user, by_item = (view.table(problem.values).toarray() for view in problem.views)
     assert np.array_equal(by_user, dense)
     assert np.array_equal(by_item, dense.T)
+
+
+def test_what_single_precision_cannot_solve_is_solved_in_double(case, monkeypatch):
+    _, conditional, _, (mean, _) = case
+    single = System(conditional.columns, conditional.gram, conditional.linear.astype(np.float32))
+    tried = []
+
+    def refuse_single(product, preconditioner, right, start, tolerance):
+        tried.append(right.dtype)
+        if right.dtype == np.float32:
+            raise NumericalError("stopped by rounding")
+        return conjugate_gradients(product, preconditioner, right, start, tolerance)
+
+    monkeypatch.setattr("hypergauss.factorisation.system.conjugate_gradients", refuse_single)
+    adjoint = single.columns.adjoint
+    monkeypatch.setattr(single.columns, "adjoint", lambda rows: adjoint(rows).astype(np.float32))
+    assert np.allclose(single.mean(1e-10).factors.ravel(), mean, atol=1e-4)
+    assert tried == [np.float32, np.float64]
 
 
 def test_a_tolerance_that_cannot_be_reached_is_told():

@@ -23,7 +23,8 @@ import scipy.sparse as sp
 from hypergauss.exceptions import NumericalError
 from hypergauss.factorisation.priors import Columns, blockwise
 
-_MOST_STEPS = 1000
+#: Some ten steps are usual, and where rounding stops the descent in single precision, more of them do not help.
+_MOST_STEPS = {np.dtype(np.float32): 100, np.dtype(np.float64): 1000}
 
 
 class NormalEquations(NamedTuple):
@@ -123,7 +124,15 @@ class System:
         of_rough = rho * linear + for_rough
         taken = blockwise(self.gram, rho * blockwise(self._own, of_rough))
         right = self.columns.adjoint(linear - taken) + for_smooth
-        y = conjugate_gradients(self.product, self.columns.preconditioner(self._shared), right, start, tolerance)
+        preconditioner = self.columns.preconditioner(self._shared)
+        try:
+            y = conjugate_gradients(self.product, preconditioner, right, start, tolerance)
+        except NumericalError:
+            if right.dtype == np.float64:
+                raise
+            # A level drawn with a great variance can be too much for single precision.
+            y = conjugate_gradients(self.product, preconditioner, right.astype(np.float64), None, tolerance)
+            y = y.astype(right.dtype)
         smooth = self.columns.factors(y)
         h = blockwise(self._own, of_rough - rho * blockwise(self.gram, smooth))
         return Solution(y, h, rho * h + smooth)
@@ -158,7 +167,8 @@ def conjugate_gradients(
     direction = z
     square = float(np.vdot(residual, z))
     enough = tolerance**2 * (square if start is None else float(np.vdot(right, preconditioner(right))))
-    for _ in range(_MOST_STEPS):
+    most = _MOST_STEPS[x.dtype]
+    for _ in range(most):
         if square <= enough:
             return x
         image = product(direction)
@@ -171,6 +181,6 @@ def conjugate_gradients(
         if not np.isfinite(square):
             break
     raise NumericalError(
-        f"Conjugate gradients did not reach the tolerance {tolerance:g} in {_MOST_STEPS} steps. Likely causes: a "
+        f"Conjugate gradients did not reach the tolerance {tolerance:g} in {most} steps. Likely causes: a "
         "tolerance below what the numbers' precision allows (1e-4 for float32), or ratings on very uneven scales."
     )
