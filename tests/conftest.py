@@ -1,9 +1,13 @@
 """Settings of the whole test run: one thread a process, and a few examples, always the same, a property."""
 
 import os
+from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before anything imports NumPy or JAX
+# What one worker or one run has compiled serves the others: most of the time of the suite is compilation.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

@@ -9,7 +9,8 @@ from io import BytesIO
 import pytest
 
 from hypergauss.datasets import fetch_movielens_100k, movielens
-from hypergauss.datasets.download import Download, cache_folder
+from hypergauss.cache import cache_folder
+from hypergauss.datasets.download import Download
 
 FILES = {
     "u.data": "2\t1\t3\t881250949\n1\t2\t5\t891717742\n",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from hypergauss.cache import cache_folder
 from hypergauss.cli.parser import make_parser
 from hypergauss.exceptions import HypergaussError
 
@@ -15,6 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, 1 for what went wrong, 2 for wrong usage, 130 if interrupted."""
     options = make_parser().parse_args(arguments)
     module, function = options.command
+    _keep_what_is_compiled()
     try:
         getattr(import_module(f"hypergauss.cli.{module}"), function)(options)
         sys.stdout.flush()
@@ -28,3 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hypergauss: {error or type(error).__name__}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
+
+
+def _keep_what_is_compiled() -> None:
+    """Let JAX keep compiled functions beside downloaded files: the next run need not spend seconds on them again."""
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder() / "compiled"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

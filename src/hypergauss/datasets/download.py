@@ -14,8 +14,8 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import wrap_file
 
-#: Names the folder of the cache, in place of ~/.cache/hypergauss.
-VARIABLE = "HYPERGAUSS_CACHE"
+from hypergauss.cache import cache_folder
+
 _TIMEOUT = 30.0
 _CHUNK = 1 << 16
 
@@ -84,14 +84,6 @@ class Download(NamedTuple):
                 f"{self.url} must have the SHA-256 {self.sha256}. Got {size:,} bytes with {found}. Nothing was kept: "
                 "try again, and if it happens twice, something between here and there changes the file."
             )
-
-
-def cache_folder() -> Path:
-    """Return the folder of downloaded files: HYPERGAUSS_CACHE, or ~/.cache/hypergauss."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "hypergauss")
 
 
 def _sha256(path: Path) -> str:
