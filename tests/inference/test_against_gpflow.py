@@ -24,6 +24,7 @@ LIKELIHOODS = {
     "logit": Bernoulli("logit"),
     "poisson": Poisson(),
     "gaussian": Gaussian(PARAMETERS["noise_variance"]),
+    "student-t": StudentT(PARAMETERS["scale"], PARAMETERS["df"]),
 }
 
 
@@ -49,13 +50,13 @@ class StoredGram(Kernel):
         return StoredGram(factor * self.matrix)
 
 
-def problem(name, kind="dense", likelihood=None):
+def problem(name, kind="dense"):
     """Return our model and data of a stored problem, and what GPflow says of it."""
     stored = VALUES[kind][name]
     kernel = StoredGram(np.array(VALUES["gram"]))
     inducing = InducingVertices.of(kernel, np.array(VALUES["inducing"])) if kind == "sparse" else None
     rows, y = np.arange(kernel.num_vertices), np.array(stored["y"], dtype=float)
-    model = LatentModel(kernel, likelihood or LIKELIHOODS[name], jnp.asarray(stored["mean"]))
+    model = LatentModel(kernel, LIKELIHOODS[name], jnp.asarray(stored["mean"]))
     return model, LatentData.of(kernel, rows, y, inducing=inducing), stored
 
 
@@ -87,9 +88,10 @@ def test_the_bound_at_given_sites_is_gpflows_at_the_same_gaussian(name):
     assert np.allclose(marginals.variance, np.square(stored["q_sqrt"]).sum(axis=2).T, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("name", LIKELIHOODS)
-def test_the_best_bound_is_gpflows(name, kind):
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in ("dense", "sparse") for name in LIKELIHOODS if name in VALUES[kind]]
+)
+def test_the_best_bound_is_gpflows(kind, name):
     model, data, stored = problem(name, kind)
     state = eqx.filter_jit(best_sites)(model, data, empty_sites(model, data))
     assert state.value == pytest.approx(stored["best_elbo"], abs=1e-6)
@@ -101,10 +103,3 @@ def test_the_gaussian_bound_is_gpflows_collapsed_one_and_its_evidence():
     for kind, expected in (("sparse", stored["collapsed_bound"]), ("dense", stored["log_evidence"])):
         model, data, _ = problem("gaussian", kind)
         assert best_sites(model, data, empty_sites(model, data)).value == pytest.approx(expected, abs=1e-6)
-
-
-def test_student_bounds_differ_from_gpflows_by_its_quadrature():
-    """Twenty Gauss-Hermite nodes do not resolve the logarithm of the tails: GPflow is off by some 1e-4."""
-    model, data, stored = problem("student-t", likelihood=StudentT(PARAMETERS["scale"], PARAMETERS["df"]))
-    state = best_sites(model, data, empty_sites(model, data))
-    assert state.value == pytest.approx(stored["best_elbo"], abs=1e-3)
