@@ -17,8 +17,8 @@ def dense_kernels(problem, side):
     dense = problem.views[side].pattern.toarray()
     A = dense / np.sqrt(dense.sum(axis=1, keepdims=True)) / np.sqrt(dense.sum(axis=0, keepdims=True))
     eigenvalues, vectors = np.linalg.eigh(np.eye(len(A)) - A @ A.T)
-    null = eigenvalues < 1e-8
-    eigenvalues[null] = eigenvalues[~null].min()
+    at_large = (eigenvalues >= 1e-8) & ((vectors**4).sum(axis=0) <= len(A) ** -0.5)
+    eigenvalues = np.maximum(eigenvalues, eigenvalues[at_large].min())
     kernels = []
     for nu, lengthscale in zip(GRID.nu, GRID.lengthscale, strict=True):
         rate = lengthscale**2 * eigenvalues / 2

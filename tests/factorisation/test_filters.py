@@ -5,7 +5,7 @@ import pytest
 from scipy.special import gammaln
 
 from hypergauss import Hypergraph, Spectrum
-from hypergauss.factorisation.filters import RATE, SHAPE, Hyperparameters, draw_expansion, matern
+from hypergauss.factorisation.filters import RATE, SHAPE, Hyperparameters, Modes, draw_expansion, matern
 from hypergauss.factorisation.inducing import full_columns, inducing_features, sparse_columns
 from hypergauss.factorisation.sides import levels
 from hypergauss.kernels import Diffusion, Matern
@@ -104,3 +104,15 @@ def test_the_expansion_is_drawn_from_its_normal_conditional(rng):
     C = np.linalg.inv(P)
     assert np.all(np.abs(draws.mean(axis=0) - C @ m) < 5 * np.sqrt(C.diagonal() / 8000))
     assert np.allclose(np.cov(draws.T), C, atol=6 * np.abs(C).max() / np.sqrt(8000))
+
+
+def test_a_pair_that_hangs_by_a_thread_does_not_take_the_variance():
+    """Two vertices tied to one another by ten hyperedges, and to all others by a single one."""
+    rng = np.random.default_rng(0)
+    edges = [rng.choice(40, size=6, replace=False).tolist() for _ in range(60)]
+    H = Hypergraph.from_edges([*edges, *([[40, 41]] * 10), [0, 40]], vertices=range(42))
+    spectrum = Spectrum.of(H)
+    modes = Modes.of(spectrum, levels(H), GRID, float)
+    assert spectrum.eigenvalues[1] < spectrum.eigenvalues[2] / 2
+    assert modes.eigenvalues[1] == modes.eigenvalues[0] == spectrum.eigenvalues[2]
+    assert np.array_equal(modes.eigenvalues[2:], spectrum.eigenvalues[2:])

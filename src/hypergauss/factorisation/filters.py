@@ -85,7 +85,7 @@ class Modes(NamedTuple):
     vectors : array, shape (N, r)
         U.
     eigenvalues : array, shape (r,)
-        Of U's columns; the least that is not 0 in place of 0.
+        Of U's columns; none less than the least of a mode that is neither a level nor local (`_least`).
     rest : array, shape (2,)
         Interval of the others.
     levels : CSR array, shape (N, number of components)
@@ -110,9 +110,8 @@ class Modes(NamedTuple):
     def of(cls, spectrum: Spectrum, levels: sp.csr_array, grid: Grid, dtype: Any) -> Self:
         """Evaluate the filters of a grid on a spectrum."""
         eigenvalues = np.asarray(spectrum.eigenvalues)
-        least = eigenvalues[eigenvalues >= _NULL].min(initial=float(spectrum.rest[0]))
-        eigenvalues = np.maximum(eigenvalues, least)
         vectors, rest = np.asarray(spectrum.vertex_vectors, dtype), np.asarray(spectrum.rest)
+        eigenvalues = np.maximum(eigenvalues, _least(eigenvalues, vectors, float(rest[0])))
         multiplicity = _multiplicity(vectors)
         points = zip(grid.nu, grid.lengthscale, strict=True)
         kappa = np.stack([_normalised(eigenvalues, rest, multiplicity, *point) for point in points])
@@ -139,6 +138,17 @@ class Modes(NamedTuple):
             for g in point
         ]
         return np.stack(columns, axis=1)
+
+
+def _least(eigenvalues: np.ndarray, vectors: np.ndarray, of_others: float) -> float:
+    """Return the least eigenvalue of a mode that says how vertices at large go together.
+
+    Those of eigenvalue 0 are levels. A few vertices tied to the rest by a thread have an eigenvalue near 0 and a mode
+    of their own, to which a steep filter would give nearly all variance. A mode lives on about 1 / sum_i u_i^4 vertices;
+    one on fewer than sqrt(N) is local.
+    """
+    spread = 1.0 / (np.asarray(vectors, np.float64) ** 4).sum(axis=0) >= np.sqrt(len(vectors))
+    return float(eigenvalues[spread & (eigenvalues >= _NULL)].min(initial=of_others))
 
 
 def _multiplicity(vectors: np.ndarray) -> np.ndarray:
