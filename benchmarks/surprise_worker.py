@@ -34,7 +34,7 @@ def fit(data: Dataset, kind: str) -> SVD:
         search = GridSearchCV(SVD, GRID, measures=["rmse"], cv=5)
         search.fit(data)
         model = SVD(random_state=0, **search.best_params["rmse"])
-    return model.fit(data.build_full_trainset())
+    return model.fit(data.construct_trainset(data.raw_ratings))
 
 
 def main(path: str, kind: str) -> dict[str, float]:

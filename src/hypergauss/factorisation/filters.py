@@ -144,8 +144,8 @@ def _least(eigenvalues: np.ndarray, vectors: np.ndarray, of_others: float) -> fl
     """Return the least eigenvalue of a mode that says how vertices at large go together.
 
     Those of eigenvalue 0 are levels. A few vertices tied to the rest by a thread have an eigenvalue near 0 and a mode
-    of their own, to which a steep filter would give nearly all variance. A mode lives on about 1 / sum_i u_i^4 vertices;
-    one on fewer than sqrt(N) is local.
+    of their own, to which a steep filter would give nearly all variance. A mode lives on about 1 / sum_i u_i^4
+    vertices; one on fewer than sqrt(N) is local.
     """
     spread = 1.0 / (np.asarray(vectors, np.float64) ** 4).sum(axis=0) >= np.sqrt(len(vectors))
     return float(eigenvalues[spread & (eigenvalues >= _NULL)].min(initial=of_others))
