@@ -21,7 +21,7 @@ demo: setup
 	$(BIN)/hypergauss demo --out demo-output
 
 test: setup
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(XDIST)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(XDIST) --durations=25
 
 # Packages that cap what others need: an environment of their own, with an older pandas, for the tests they concern.
 NEIGHBOURS := .venv-neighbours
