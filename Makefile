@@ -69,4 +69,4 @@ reproduce: setup
 	$(BIN)/hypergauss reproduce all --out results
 
 clean:
-	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .jax_cache
+	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

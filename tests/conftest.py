@@ -5,10 +5,8 @@ from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before anything imports NumPy or JAX
-# What one worker or one run has compiled serves the others: most of the time of the suite is compilation.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
+import jax  # noqa: E402
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
@@ -25,6 +23,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("quick")
+
+
+#: Linux allows a process 65,530 memory maps, every compiled function takes some, and beyond them compiling crashes.
+_MOST_MAPS = 20_000
+
+
+@pytest.fixture(autouse=True)
+def _few_compiled_functions():
+    """Let go of compiled functions before they are too many."""
+    yield
+    maps = Path("/proc/self/maps")
+    if maps.exists() and maps.read_bytes().count(b"\n") > _MOST_MAPS:
+        jax.clear_caches()
 
 
 @pytest.fixture(scope="session")
