@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import pandas as pd
 
 from hypergauss.cli import inputs
-from hypergauss.cli.outputs import progress, say, say_json, write_csv
+from hypergauss.cli.outputs import hand_over, progress
 from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 
 
@@ -25,11 +24,4 @@ def embed(options: argparse.Namespace) -> None:
             table = pd.DataFrame(model.embedding_, columns=columns)
             table[[f"std_{column}" for column in columns]] = model.coordinate_std_
     table.insert(0, "vertex", H.vertices)
-    if options.out is not None:
-        write_csv(table, options.out, overwrite=options.overwrite)
-    if options.json:
-        say_json({"coordinates": table.to_dict(orient="records")})
-    elif options.out is not None:
-        say(f"Map: {options.out}")
-    else:
-        table.to_csv(sys.stdout, index=False)
+    hand_over(table, options, key="coordinates", title="Map")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 import tempfile
@@ -93,6 +94,18 @@ def write_json(content: Mapping[str, Any], path: Path) -> None:
     """Write JSON whole or not at all."""
     with written_whole(path) as file:
         file.write((json.dumps(plain(content), indent=2, allow_nan=False) + "\n").encode())
+
+
+def hand_over(table: pd.DataFrame, options: argparse.Namespace, *, key: str, title: str) -> None:
+    """Write a table to the file asked for, and print it, where it went, or JSON."""
+    if options.out is not None:
+        write_csv(table, options.out, overwrite=options.overwrite)
+    if options.json:
+        say_json({key: table.to_dict(orient="records")})
+    elif options.out is not None:
+        say(f"{title}: {options.out}")
+    else:
+        table.to_csv(sys.stdout, index=False)
 
 
 def say(text: str = "") -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.cli import inputs
-from hypergauss.cli.outputs import progress, say, say_json, write_csv
+from hypergauss.cli.outputs import hand_over, progress
 from hypergauss.factorisation import KPMF
 
 
@@ -25,11 +24,4 @@ def recommend(options: argparse.Namespace) -> None:
         model = KPMF(options.factors, bounds="observed", random_state=options.seed).fit(users, items, ratings)
         lists = [model.recommend(user, options.n).assign(user=user) for user in asked]
     table = pd.concat(lists)[["user", "item", "rating", "std"]]
-    if options.out is not None:
-        write_csv(table, options.out, overwrite=options.overwrite)
-    if options.json:
-        say_json({"recommendations": table.to_dict(orient="records")})
-    elif options.out is not None:
-        say(f"Recommendations: {options.out}")
-    else:
-        table.to_csv(sys.stdout, index=False)
+    hand_over(table, options, key="recommendations", title="Recommendations")
