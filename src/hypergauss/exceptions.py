@@ -12,6 +12,10 @@ class NumericalError(HypergaussError):
     """A computation on valid input did not succeed; the message lists likely causes."""
 
 
+class ConvergenceError(NumericalError):
+    """An iteration ended before its residual met the tolerance; the message has the residual and likely causes."""
+
+
 class FileError(HypergaussError, ValueError):
     """A file does not hold what it should; the message says what it is, where, and what to do."""
 

@@ -32,7 +32,7 @@ def test_probabilities_are_calibrated_over_draws_of_the_model(likelihood, larges
         train, test = order[:OBSERVED], order[OBSERVED:]
         data = LatentData.of(kernel, train, y[train], solver="dense")
         sites = best_sites(model, data, empty_sites(model, data), 1e-7).sites
-        said.append(GaussianLatents.of(model, data, sites, "dense").probabilities(test))
+        said.append(GaussianLatents.of(model, data.rows, sites, "dense").probabilities(test))
         happened.append(y[test])
     classes = np.arange(likelihood.num_classes)
     assert expected_calibration_error(np.concatenate(happened), np.vstack(said), classes) <= largest

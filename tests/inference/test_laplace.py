@@ -25,7 +25,7 @@ def test_two_classes_agree_with_scikit_learn(solver):
     of_gram = PairwiseKernel(metric=lambda a, b, gamma: K[int(a[0]), int(b[0])])
     peer = GaussianProcessClassifier(of_gram, optimizer=None, max_iter_predict=500).fit(vertices[rows], y)
     assert value == pytest.approx(peer.log_marginal_likelihood_value_, abs=1e-6)
-    mean, _ = GaussianLatents.of(model, data, objective.sites).conditionals(np.arange(40))
+    mean, _ = GaussianLatents.of(model, data.rows, objective.sites).conditionals(np.arange(40))
     f = peer.base_estimator_
     assert np.allclose(mean[:, 0], K[:, rows] @ (y - f.pi_), atol=1e-5)
 

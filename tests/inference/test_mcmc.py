@@ -178,7 +178,7 @@ def test_the_best_gaussian_predicts_softmax_labels_nearly_as_the_posterior_does(
     y = np.argmax(model.kernel.prior_draws(rows, 3, np.random.default_rng(0)), axis=1)
     data = LatentData.of(model.kernel, rows, y)
     sites = best_sites(model, data, empty_sites(model, data)).sites
-    posteriors = GaussianLatents.of(model, data, sites).posteriors
+    posteriors = GaussianLatents.of(model, data.rows, sites).posteriors
     mean = jnp.stack([jnp.asarray(posterior.mean(everywhere)[:, 0]) for posterior in posteriors], axis=1)
     variance = jnp.stack([jnp.asarray(posterior.variance(everywhere)) for posterior in posteriors], axis=1)
     approximate = np.asarray(model.likelihood.probabilities(mean, variance))

@@ -97,7 +97,7 @@ def test_sparse_latents_predict_where_nothing_was_observed():
     model, rows, y = classification(Softmax(3), seed=4)
     data = LatentData.of(model.kernel, rows, y, inducing=SpectralFeatures(6))
     state = best_sites(model, data, empty_sites(model, data))
-    mean, variance = GaussianLatents.of(model, data, state.sites).conditionals(rows)
+    mean, variance = GaussianLatents.of(model, data.rows, state.sites, inducing=SpectralFeatures(6)).conditionals(rows)
     assert np.allclose(mean, state.marginals.mean, atol=1e-6)
     assert np.allclose(variance, state.marginals.total_variance, atol=1e-6)
 

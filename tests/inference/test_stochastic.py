@@ -31,7 +31,7 @@ def test_small_batches_come_close_to_it(problem):
     found = learn_in_batches(model, rows, y, inducing, batch_size=10, n_passes=100, learn=False)
     assert found.elbo <= float(best.value)
     assert found.elbo == pytest.approx(float(best.value), abs=0.1)
-    mean, variance = GaussianLatents.of(model, data, found.sites).conditionals(rows)
+    mean, variance = GaussianLatents.of(model, data.rows, found.sites, inducing=inducing).conditionals(rows)
     assert np.allclose(mean, best.marginals.mean, atol=0.2)
     assert np.allclose(variance, best.marginals.total_variance, atol=0.2)
 

@@ -95,7 +95,7 @@ def test_posteriors_at_the_sites_are_the_marginals():
         model, rows, y = problem(likelihood, seed=3)
         data = LatentData.of(model.kernel, rows, y)
         state = best_sites(model, data, empty_sites(model, data))
-        for latent, posterior in enumerate(GaussianLatents.of(model, data, state.sites).posteriors):
+        for latent, posterior in enumerate(GaussianLatents.of(model, data.rows, state.sites).posteriors):
             assert np.allclose(posterior.mean(rows)[:, 0], state.marginals.mean[:, latent], atol=1e-6)
             assert np.allclose(posterior.variance(rows), state.marginals.variance[:, latent], atol=1e-6)
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.sparsity import InducingFor
-from hypergauss.inference.conditioning import condition
+from hypergauss.inference.at_scale import IterativeVariational
+from hypergauss.inference.conditioning import Solver, choose_solver, condition, iterative_options
 from hypergauss.inference.draws import Draws
 from hypergauss.inference.laplace import LaplaceObjective
 from hypergauss.inference.latent import TIGHT, GaussianLatents, LatentData, LatentModel, SiteObjective
@@ -91,7 +92,7 @@ class LatentFit:
         y: np.ndarray,
         *,
         inference: str,
-        solver: str,
+        solver: Solver,
         inducing: InducingFor,
         batch_size: int | None,
         priors: Mapping[str, LogNormal],
@@ -137,13 +138,16 @@ class LatentFit:
                     report=self.options["report"],
                 )
             )
-        objective = self._objective(model, learned.state)
+        inducing = self.inducing(model.kernel)
         if self.batch_size is not None:
-            return GaussianLatents.of(model, objective.data, learned.state, self.solver)
+            return GaussianLatents.of(model, self.rows, learned.state, self.solver, inducing=inducing)
+        objective = self._objective(model, learned.state)
+        if isinstance(objective, IterativeVariational):
+            return GaussianLatents.of(model, self.rows, learned.state, self.solver, workspace=objective.workspace)
         objective.tolerance = TIGHT
         # The function that learning has compiled also finds the sites.
         objective.value_and_gradient(parameters.pack(model), match_priors(model, self.priors))
-        return GaussianLatents.of(model, objective.data, objective.sites, self.solver)
+        return GaussianLatents.of(model, self.rows, objective.sites, self.solver, inducing=inducing)
 
     def _learn_in_batches(self, model: LatentModel, batch_size: int) -> Learned:
         inducing = self.inducing(model.kernel)
@@ -171,7 +175,15 @@ class LatentFit:
             state=found.sites,
         )
 
-    def _objective(self, model: LatentModel, start: NaturalSites | None) -> SiteObjective:
+    def _objective(self, model: LatentModel, start: NaturalSites | None) -> SiteObjective | IterativeVariational:
         inducing = self.inducing(model.kernel)
+        if inducing is None and choose_solver(model.kernel, len(self.rows), self.solver) == "iterative":
+            if self.objective_of is not VariationalObjective:
+                raise ValueError(
+                    "The iterative solver finds posteriors by `inference='variational'`. Got another way. Leave "
+                    "`inference` out, or use `rank` or `inducing` with another solver."
+                )
+            options = iterative_options(self.solver)
+            return IterativeVariational(model, self.rows, self.y, options, start)
         data = LatentData.of(model.kernel, self.rows, self.y, solver=self.solver, inducing=inducing)
         return self.objective_of(model, data, start)

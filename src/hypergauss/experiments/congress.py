@@ -129,7 +129,7 @@ def _by_recipe(relation: Hypergraph | Graph, y: np.ndarray) -> Method:
         model = LatentModel(Matern(Spectrum.of(relation)), papers_likelihood(), as_array(np.zeros(3)))
         data = LatentData.of(model.kernel, train, codes)
         trained = train_as_the_paper(model, data)
-        latents = GaussianLatents.of(trained.model, data, trained.sites)
+        latents = GaussianLatents.of(trained.model, data.rows, trained.sites)
         return Prediction(latents.probabilities(test), classes, trained.trace[-1])
 
     return predict

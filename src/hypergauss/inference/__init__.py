@@ -3,6 +3,7 @@
 from hypergauss.inference.conditioning import condition
 from hypergauss.inference.draws import Draws
 from hypergauss.inference.gaussian import GaussianModel, learn
+from hypergauss.inference.iterative import Iterative
 from hypergauss.inference.learning import Learned, maximise
 from hypergauss.inference.mcmc import sample_posterior
 from hypergauss.inference.posterior import Posterior, Prior
@@ -14,6 +15,7 @@ __all__ = [
     "Draws",
     "GaussianModel",
     "InducingVertices",
+    "Iterative",
     "Learned",
     "LogNormal",
     "Observations",

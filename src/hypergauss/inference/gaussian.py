@@ -11,7 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss import parameters
-from hypergauss.inference.conditioning import Evidence, evidence_of
+from hypergauss.inference.conditioning import Evidence, Solver, choose_solver, evidence_of, iterative_options
+from hypergauss.inference.iterative.evidence import IterativeEvidence
+from hypergauss.inference.iterative.spectral_evidence import SpectralEvidence
 from hypergauss.inference.learning import Learned, Objective, maximise
 from hypergauss.inference.posterior import Prior
 from hypergauss.inference.priors import Matched, log_prior
@@ -54,7 +56,7 @@ class EvidenceObjective(Objective):
         self,
         model: GaussianModel,
         observations: Observations,
-        solver: str = "auto",
+        solver: Solver = "auto",
         inducing: Inducing | None = None,
     ) -> None:
         self.model = model
@@ -75,7 +77,7 @@ def learn(
     model: GaussianModel,
     observations: Observations,
     *,
-    solver: str = "auto",
+    solver: Solver = "auto",
     inducing: Inducing | None = None,
     **options: Any,
 ) -> Learned:
@@ -92,7 +94,21 @@ def learn(
     **options
         As for `maximise`: ``priors``, ``n_starts``, ``max_iterations``, ``seed``, ``report``.
     """
-    return maximise(EvidenceObjective(model, observations, solver, inducing), model, **options)
+    return maximise(_objective(model, observations, solver, inducing), model, **options)
+
+
+def _objective(
+    model: GaussianModel, observations: Observations, solver: Solver, inducing: Inducing | None
+) -> Objective:
+    """Return the log evidence in closed form where there is one, else its estimate by the iterative solver."""
+    is_estimated = (
+        inducing is None
+        and choose_solver(model.kernel, len(observations.rows), solver) == "iterative"
+        and not SpectralEvidence.applies(model.kernel, observations)
+    )
+    if is_estimated:
+        return IterativeEvidence(model, observations, iterative_options(solver))
+    return EvidenceObjective(model, observations, solver, inducing)
 
 
 @eqx.filter_jit

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss import parameters
-from hypergauss.inference.conditioning import choose_solver, condition
+from hypergauss.inference.conditioning import Solver, choose_solver, condition
 from hypergauss.inference.learning import Objective
 from hypergauss.inference.marginals import (
     DenseSystem,
@@ -71,7 +71,7 @@ class LatentData(eqx.Module):
         rows: np.ndarray,
         y: np.ndarray,
         *,
-        solver: str = "auto",
+        solver: Solver = "auto",
         inducing: Inducing | None = None,
     ) -> LatentData:
         """Gather what the chosen solver, or the inducing variables, need."""
@@ -220,16 +220,25 @@ class GaussianLatents(NamedTuple):
     likelihood: Likelihood
 
     @classmethod
-    def of(cls, model: LatentModel, data: LatentData, sites: NaturalSites, solver: str = "auto") -> GaussianLatents:
-        """Condition each latent function on its sites."""
-        inducing = data.system.inducing if isinstance(data.system, SparseSystem) else None
+    def of(
+        cls,
+        model: LatentModel,
+        rows: np.ndarray,
+        sites: NaturalSites,
+        solver: Solver = "auto",
+        *,
+        inducing: Inducing | None = None,
+        workspace: Any = None,
+    ) -> GaussianLatents:
+        """Condition each latent function on its sites; ``workspace`` is what learning may have left behind."""
         posteriors = []
         for latent in range(model.likelihood.num_latents):
             precision = np.asarray(sites.precision[:, latent])
             precision = np.where(np.abs(precision) < _NO_PRECISION, _NO_PRECISION, precision)
             pseudo = np.asarray(sites.shift[:, latent]) / precision
             prior = Prior(model.kernel, np.asarray(model.mean[latent : latent + 1]))
-            posteriors.append(condition(prior, Sites(data.rows, pseudo[:, None], 1 / precision), solver, inducing))
+            found = Sites(rows, pseudo[:, None], 1 / precision)
+            posteriors.append(condition(prior, found, solver, inducing, workspace=workspace))
         return cls(tuple(posteriors), model.likelihood)
 
     @property

@@ -21,7 +21,7 @@ _CANDIDATES_PER_START = 4
 _FAILED, _WORSE = 1e10, 10.0
 #: A search that stopped early still counts as converged if its last iterations gained less than this.
 _STALLED, _SMALL_GAIN = 3, 1e-2
-#: The gain of an iteration, for each number observed, below which a search ends.
+#: The gain that ends a search on an objective without an opinion of its own.
 _TOLERANCE = 1e-9
 
 
@@ -32,6 +32,11 @@ class Objective(ABC):
     @abstractmethod
     def num_observations(self) -> int:
         """How many numbers were observed, the natural size of the objective."""
+
+    @property
+    def least_gain(self) -> float:
+        """The gain of an iteration, for each number observed, below which a search ends."""
+        return _TOLERANCE
 
     @property
     def state(self) -> Any:
@@ -107,12 +112,12 @@ def climb(
     *,
     priors: Mapping[str, LogNormal] | None = None,
     max_iterations: int = 200,
-    tolerance: float = _TOLERANCE,
+    tolerance: float | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Learned:
     """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
 
-    It ends when an iteration gains less than ``tolerance`` for each number observed.
+    It ends when an iteration gains less than ``tolerance`` (the objective's own if not given) for each number observed.
 
     A start where the objective cannot be evaluated ends where it began, with an objective of minus infinity.
     """
@@ -188,7 +193,7 @@ def _ascend(
     start: np.ndarray,
     limits: np.ndarray,
     max_iterations: int,
-    tolerance: float,
+    tolerance: float | None,
     report: Callable[[str], None] | None,
 ) -> _Ascent:
     """Follow one start to the end."""
@@ -210,7 +215,8 @@ def _ascend(
             lowest[0] = (value, theta.copy())
         return value, gradient
 
-    options = {"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-6}
+    enough = loss.objective.least_gain if tolerance is None else tolerance
+    options = {"maxiter": max_iterations, "ftol": enough, "gtol": 1e-6}
     result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
     # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
     stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN

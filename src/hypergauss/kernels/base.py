@@ -58,6 +58,11 @@ class Kernel(eqx.Module):
         return None
 
     @property
+    def has_eigenvectors(self) -> bool:
+        """Whether covariances between single vertices can be computed; not on a matrix-free spectrum."""
+        return True
+
+    @property
     def basis(self) -> object:
         """What the features are made of: kernels with the same basis object share their features."""
         return self
@@ -95,6 +100,10 @@ class Kernel(eqx.Module):
     def diagonal(self, rows: Iterable[int] | None = None) -> Float[Array, " n"]:
         """Return the prior variances of vertices given by index; all of them if not given."""
         return _variances(self, self.inputs(self.check_rows("rows", rows)))
+
+    def mean_variance(self) -> float:
+        """Return the mean prior variance over all vertices."""
+        return float(jnp.mean(self.diagonal()))
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws of the zero-mean prior at some vertices, shape (n, size)."""
@@ -184,7 +193,7 @@ class Sum(Kernel):
 
     def shares(self) -> dict[str, float]:
         """Return each term's share of the mean prior variance: how much of the whole it explains a priori."""
-        means = np.array([float(jnp.mean(term.diagonal())) for term in self.terms])
+        means = np.array([term.mean_variance() for term in self.terms])
         return dict(zip(self.labels, (means / means.sum()).tolist(), strict=True))
 
     @property
@@ -205,6 +214,10 @@ class Sum(Kernel):
     def basis(self) -> object:
         """The terms' own basis, if they share one."""
         return self.terms[0].basis if set(self.blocks) == {0} else self
+
+    @property
+    def has_eigenvectors(self) -> bool:  # noqa: D102
+        return all(term.has_eigenvectors for term in self.terms)
 
     @property
     def has_uniform_remainder(self) -> bool:  # noqa: D102
@@ -282,6 +295,10 @@ class Product(Kernel):
     def rank(self) -> int | None:  # noqa: D102
         first, second = (factor.rank for factor in self.factors)
         return None if first is None or second is None else first * second
+
+    @property
+    def has_eigenvectors(self) -> bool:  # noqa: D102
+        return all(factor.has_eigenvectors for factor in self.factors)
 
     @property
     def has_positive_weights(self) -> bool:  # noqa: D102

@@ -66,9 +66,26 @@ class SpectralKernel(Kernel):
         ends = self.filter(jnp.stack([jnp.asarray(low), jnp.asarray(high)]))
         return ends[1], ends[0]
 
+    def ellipse_bound(self, left: np.ndarray) -> np.ndarray | None:  # noqa: ARG002
+        """Return the largest modulus of phi over ellipses with foci 0 and the largest eigenvalue.
+
+        ``left`` < 0 is where each ellipse reaches down to; infinite where phi is singular within. None if that is not
+        known of a filter: degrees of polynomials are then measured, not proved.
+        """
+        return None
+
+    def root_ellipse_bound(self, left: np.ndarray) -> np.ndarray | None:
+        """Return the same for the square root of phi, which must not vanish within the ellipse either."""
+        bound = self.ellipse_bound(left)
+        return None if bound is None else np.sqrt(bound)
+
     def density(self) -> Density:
         """Return the filter's values on the spectrum and the normalisation."""
         spectrum = self.spectrum
+        if spectrum.density is not None:
+            range_ = self.filter_range(spectrum.rest[0], spectrum.rest[1])
+            mean = spectrum.density.mean(lambda nodes: self.filter(jnp.asarray(nodes))) if self.normalise else 1.0
+            return Density(jnp.zeros(0), range_, self.variance / mean)
         known = self.filter(jnp.asarray(spectrum.eigenvalues))
         rest = self.filter_range(spectrum.rest[0], spectrum.rest[1])
         scale = self.variance
@@ -91,6 +108,16 @@ class SpectralKernel(Kernel):
         return self.spectrum
 
     @property
+    def has_eigenvectors(self) -> bool:  # noqa: D102
+        return not self.spectrum.is_matrix_free
+
+    def mean_variance(self) -> float:  # noqa: D102
+        if self.normalise:
+            return float(self.variance)
+        density = self.spectrum.density
+        return super().mean_variance() if density is None else float(self.variance * density.mean(self.filter))
+
+    @property
     def has_uniform_remainder(self) -> bool:  # noqa: D102
         return True
 
@@ -100,6 +127,11 @@ class SpectralKernel(Kernel):
         return True
 
     def inputs(self, rows: np.ndarray) -> Vertices:  # noqa: D102
+        if self.spectrum.is_matrix_free:
+            raise ValueError(
+                f"A covariance between single vertices needs eigenvectors. Got a kernel on {self.spectrum}. Condition "
+                "with `solver='iterative'`, or make the spectrum with `Spectrum.of`."
+            )
         return Vertices(rows, self.spectrum.vertex_vectors[rows])
 
     def features(self, inputs: Vertices) -> Any:  # noqa: D102
@@ -218,9 +250,19 @@ class Matern(SpectralKernel):
 
     def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
         phi = jnp.exp(-_log1p_ratio(self.lengthscale**2 * eigenvalues / 2, self.inverse_nu))
-        if self.normalise:
-            return phi
-        return phi * jnp.exp(-jnp.log(2 / (self.inverse_nu * self.lengthscale**2)) / self.inverse_nu)
+        return phi if self.normalise else phi * self._paper_factor()
+
+    def _paper_factor(self) -> Float[Array, ""]:
+        """Return (2 nu / lengthscale^2)^-nu, what the paper's form has at the eigenvalue 0."""
+        return jnp.exp(-jnp.log(2 / (self.inverse_nu * self.lengthscale**2)) / self.inverse_nu)
+
+    def ellipse_bound(self, left: np.ndarray) -> np.ndarray:
+        """Return phi at ``left``: its modulus is largest next to its one singularity, at -2 nu / lengthscale^2."""
+        t, half = float(self.inverse_nu), float(self.lengthscale) ** 2 / 2
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            log_phi = -half * left if t == 0 else np.where(t * half * left > -1, -np.log1p(t * half * left) / t, np.inf)
+            phi = np.exp(log_phi)
+        return phi if self.normalise else phi * float(self._paper_factor())
 
 
 class Diffusion(SpectralKernel):
@@ -259,6 +301,11 @@ class Diffusion(SpectralKernel):
 
     def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
         return jnp.exp(-self.beta * eigenvalues)
+
+    def ellipse_bound(self, left: np.ndarray) -> np.ndarray:
+        """Return phi at ``left``, where its modulus is largest."""
+        with np.errstate(over="ignore"):
+            return np.exp(-float(self.beta) * left)
 
 
 class Bernstein(SpectralKernel):
@@ -314,6 +361,10 @@ class Bernstein(SpectralKernel):
         k = jnp.arange(degree + 1)
         log_choose = gammaln(degree + 1.0) - gammaln(k + 1.0) - gammaln(degree - k + 1.0)
         return jnp.exp(log_choose + xlogy(k, x) + xlogy(degree - k, 1 - x)) @ self.coefficients
+
+    def root_ellipse_bound(self, left: np.ndarray) -> None:  # noqa: ARG002
+        """Return None: the root branches at the filter's complex zeros, which move with its coefficients."""
+        return
 
     def _position(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return eigenvalues as shares of the largest possible one, which is 0 for a graph without edges."""

@@ -1,6 +1,7 @@
 """From a hypergraph or graph to the eigenvalues and eigenvectors that kernels filter."""
 
 from hypergauss.spectrum.cache import cached_spectrum
+from hypergauss.spectrum.density import SpectralDensity
 from hypergauss.spectrum.laplacians import (
     GraphLaplacian,
     Laplacian,
@@ -15,6 +16,7 @@ from hypergauss.spectrum.spectrum import Spectrum
 __all__ = [
     "GraphLaplacian",
     "Laplacian",
+    "SpectralDensity",
     "Spectrum",
     "ZhouLaplacian",
     "cached_spectrum",

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.operators import LaplacianOperator, LocalLaplacian
 
 
 class SparseMatrix(eqx.Module):
@@ -70,6 +71,10 @@ class Laplacian(eqx.Module):
     def dense(self) -> np.ndarray:
         """Return the matrix in full, shape (N, N)."""
 
+    @abstractmethod
+    def multiplier(self) -> LaplacianOperator:
+        """Return the matrix as products with blocks of vectors, on all cores."""
+
 
 class ZhouLaplacian(Laplacian):
     """Delta = I - A A' (paper, equation 4), A the normalised incidence."""
@@ -97,6 +102,9 @@ class ZhouLaplacian(Laplacian):
         A = self.incidence.scipy()
         return np.eye(self.size) - (A @ A.T).toarray()
 
+    def multiplier(self) -> LaplacianOperator:  # noqa: D102
+        return LocalLaplacian.of_incidence(self.incidence.scipy())
+
 
 class GraphLaplacian(Laplacian):
     """A graph's Laplacian, stored as the sparse matrix itself."""
@@ -118,6 +126,37 @@ class GraphLaplacian(Laplacian):
 
     def dense(self) -> np.ndarray:  # noqa: D102
         return self.matrix.scipy().toarray()
+
+    def multiplier(self) -> LaplacianOperator:  # noqa: D102
+        return LocalLaplacian.of_matrix(self.matrix.scipy(), self.bound)
+
+
+class MatrixFreeLaplacian(Laplacian):
+    """A Laplacian known by its products alone."""
+
+    name: ClassVar[str] = "matrix-free"
+    products: LaplacianOperator = eqx.field(static=True)
+
+    @property
+    def size(self) -> int:  # noqa: D102
+        return self.products.size
+
+    @property
+    def upper(self) -> float:  # noqa: D102
+        return self.products.upper
+
+    def operator(self) -> LinearOperator:  # noqa: D102
+        def product(x: np.ndarray) -> np.ndarray:
+            block = self.products.vector(x.reshape(self.size, -1))
+            return self.products.array(self.products @ block).reshape(x.shape)
+
+        return LinearOperator((self.size, self.size), matvec=product, rmatvec=product, matmat=product, dtype=float)
+
+    def dense(self) -> np.ndarray:  # noqa: D102
+        return np.asarray(self.operator() @ np.eye(self.size))
+
+    def multiplier(self) -> LaplacianOperator:  # noqa: D102
+        return self.products
 
 
 def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> sp.csr_array:

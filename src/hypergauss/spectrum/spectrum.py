@@ -6,15 +6,19 @@ from typing import Any, Protocol, Self
 
 import equinox as eqx
 import numpy as np
+from sklearn.utils import check_random_state
 
 from hypergauss import _checks
 from hypergauss.frozen import freeze
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum import decomposition
+from hypergauss.spectrum.density import SpectralDensity
 from hypergauss.spectrum.laplacians import (
     GraphLaplacian,
     Laplacian,
+    MatrixFreeLaplacian,
     SparseMatrix,
     ZhouLaplacian,
     graph_laplacian,
@@ -70,6 +74,58 @@ class Spectrum(eqx.Module):
     source: Laplacian
     # A leaf of the pytree, not static: another exponent must not compile anything again.
     size_exponent: np.float64 = eqx.field(converter=np.float64)
+    #: Without eigenvectors: how the eigenvalues are spread.
+    density: SpectralDensity | None = None
+
+    @classmethod
+    def matrix_free(
+        cls,
+        H: Hypergraph | Graph | LaplacianOperator,
+        size_exponent: float | None = None,
+        *,
+        n_probes: int = 8,
+        n_steps: int = 40,
+        random_state: Any = None,
+    ) -> Self:
+        """Return the spectrum of a hypergraph too large for eigenvectors: products, and the density of eigenvalues.
+
+        Kernels on it are for the iterative solver, which needs nothing else. The density serves the normalisation
+        (the mean prior variance), which it gives to a relative error of some (N n_probes)^-1/2.
+
+        Parameters
+        ----------
+        H : Hypergraph, Graph, or LaplacianOperator
+            What relates the vertices, or its Laplacian as products.
+        size_exponent : float, default 0.0
+            As for `of`.
+        n_probes, n_steps : int
+            Random vectors, and Lanczos steps from each.
+        random_state : int, RandomState or None
+            For the probes; fixed unless given, so that two spectra of one hypergraph are the same.
+        """
+        _checks.count("n_probes", n_probes)
+        _checks.count("n_steps", n_steps)
+        a = _checks.real("size_exponent", 0.0 if size_exponent is None else size_exponent)
+        if isinstance(H, Graph):
+            products = graph_laplacian(H).multiplier()
+        elif isinstance(H, Hypergraph):
+            products = zhou_laplacian(H, a).multiplier()
+        elif isinstance(H, LaplacianOperator):
+            products = H
+        else:
+            raise TypeError(f"`H` must be a Hypergraph, a Graph or a LaplacianOperator. Got {type(H).__name__}.")
+        rng = np.random.default_rng(0 if random_state is None else check_random_state(random_state).randint(2**31))
+        nothing = np.zeros((products.size, 0))
+        return cls(
+            eigenvalues=freeze(np.zeros(0)),
+            singular_values=None,
+            vertex_vectors=freeze(nothing),
+            edge_vectors=None,
+            rest=freeze(np.array([0.0, products.upper])),
+            source=MatrixFreeLaplacian(products),
+            size_exponent=np.float64(a),
+            density=SpectralDensity.of(products, n_probes, n_steps, rng),
+        )
 
     @classmethod
     def of(
@@ -166,6 +222,11 @@ class Spectrum(eqx.Module):
         return self.source.upper
 
     @property
+    def is_matrix_free(self) -> bool:
+        """Whether there are no eigenvectors, only products and a density."""
+        return self.density is not None
+
+    @property
     def is_exact(self) -> bool:
         """Whether nothing is left to a bound."""
         return self.rank == self.num_vertices or bool(self.rest[0] == self.rest[1])
@@ -197,6 +258,8 @@ class Spectrum(eqx.Module):
         return self  # frozen: cloning an estimator must not copy it
 
     def __repr__(self) -> str:
+        if self.is_matrix_free:
+            return f"Spectrum({self.num_vertices:,} vertices, matrix-free, size_exponent={self.size_exponent:g})"
         kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
         sizes = f"{self.num_vertices:,} vertices, rank {self.rank:,}"
         return f"Spectrum({sizes}, {kind}, size_exponent={self.size_exponent:g})"

@@ -1,0 +1,58 @@
+r"""log det B by stochastic Lanczos quadrature on the preconditioned system.
+
+    log det B = log det P + tr log(P^-1/2 B P^-1/2),
+
+the trace as the mean over probes z, coloured signs of covariance P scaled to z' P^-1 z = n, of n e_1' log(T_z) e_1,
+with T_z the tridiagonal matrix that conjugate gradients for B x = z have gone through (Gardner et al., 2018). The
+closer P is to B,
+the less there is to estimate.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hypergauss.inference.iterative.system import System
+from hypergauss.operators.base import random_signs
+
+
+class Probes(NamedTuple):
+    """Solved probes: z, B^-1 z and P^-1 z, blocks of shape (N, s), and what they say of the determinant."""
+
+    solved: Any
+    preconditioned: Any
+    value: float
+    standard_error: float
+
+
+def log_determinant(system: System) -> Probes:
+    """Return log det B with its standard error, and the solves behind it."""
+    options = system.workspace.options
+    count = options.probes_for(system.operator.size)
+    number = system.operator.fetch((system.precision > 0).sum())
+    while True:
+        preconditioner = system.preconditioner
+        rng = options.generator(2)
+        white = (system.precision > 0) * system.operator.signs(count, rng)
+        inner = random_signs((preconditioner.rank, count), rng)
+        coloured = preconditioner.colour(white, inner)
+        preconditioned = preconditioner.solve(coloured)
+        squares = system.operator.fetch(system.operator.dot(coloured, preconditioned))
+        to_sphere = np.sqrt(number / squares)
+        z, preconditioned = coloured * to_sphere, preconditioned * to_sphere
+        solution = system.solve(z)
+        if system.preconditioner is preconditioner:
+            break
+        # Leading eigenvectors were found on the way: probes are drawn anew for the better preconditioner.
+    rule = solution.rules(np.full(count, float(number)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.where(rule.weights > 0, np.log(rule.nodes), 0.0)
+    by_probe = (rule.weights * logs).sum(axis=1)
+    return Probes(
+        solution.x,
+        preconditioned,
+        preconditioner.log_det() + float(by_probe.mean()),
+        float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))),
+    )

@@ -1,0 +1,200 @@
+r"""The log evidence and its gradient, from solves: what hyperparameters are learned by at any size.
+
+With C = K_tt + Sigma, alpha = C^-1 (z - mean), probes z as in `determinant`, u = W^1/2 B^-1 z and v = W^1/2 P^-1 z,
+
+    d log evidence = alpha' dC alpha / 2 - tr(C^-1 dC) / 2,
+    tr(C^-1 dC)    = tr(P~^-1 dP~) + mean over s of ( u' dC v - v' dP~ v ),
+
+where P~ = Sigma + b I + Q D Q' is the preconditioner in C's place: its own trace is exact, and the probes estimate
+only the difference. Everything that hyperparameters touch enters linearly, so the gradient is that of a small function
+of a few numbers, found by JAX. Probes are the same at each evaluation: the objective is smooth, and only as random as
+its reported standard error.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from hypergauss import parameters
+from hypergauss.inference.iterative.covariance import Forms, Skeleton
+from hypergauss.inference.iterative.determinant import Probes, log_determinant
+from hypergauss.inference.iterative.options import Iterative
+from hypergauss.inference.iterative.system import System, Workspace
+from hypergauss.inference.learning import Objective
+from hypergauss.inference.priors import Matched, log_prior
+from hypergauss.inference.sites import Observations
+from hypergauss.kernels import Kernel
+
+#: The gain of an iteration, for each number observed, below which a search on an estimate ends.
+_TOLERANCE = 1e-6
+
+
+class Slopes(NamedTuple):
+    """Numbers that turn derivatives of K, Sigma, b and D into that of the log evidence."""
+
+    forms: Forms
+    noise: Any  # of each vertex's noise variance, block of shape (N, 1)
+    background: np.ndarray
+    gains: np.ndarray
+
+    def surrogate(self, structure: Skeleton, kernel: Kernel, ritz_values: Array) -> Array:
+        """Return a function of the kernel whose gradient is the log evidence's, the noise aside."""
+        background, gains = structure.deflated(kernel, ritz_values)
+        return structure.bilinear(kernel, self.forms) + self.background * background + self.gains @ gains
+
+
+class EvidenceTerms(NamedTuple):
+    """What one evaluation of the log evidence of sites found."""
+
+    quadratic: float  # (z - mean)' C^-1 (z - mean), summed over outputs
+    probes: Probes
+    alpha: Any  # block, shape (N, L)
+    slopes: Slopes
+
+
+def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Any, targets: Any) -> EvidenceTerms:
+    """Solve for the targets, zero where nothing is observed, and for probes, and gather the slopes.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Of the kernel.
+    kernel : Kernel
+        At the hyperparameters wanted.
+    precision : block, shape (N, 1)
+        Of the sites.
+    targets : block, shape (N, L)
+        Pseudo-observations less the prior mean.
+    """
+    options = workspace.options
+    # Quadrature is exact to the square of what solves leave, and a mean over probes needs no more than a few digits.
+    probed = System(workspace, kernel, precision, options.probe_tolerance)
+    probes = log_determinant(probed)
+    system = System(workspace, kernel, precision, options.learning_tolerance)
+    operator, root = system.operator, system.root
+    alpha = operator.settle(root * system.solve(root * targets).x)
+    outputs = targets.shape[1]
+    u, v = root * probes.solved, operator.settle(root * probes.preconditioned)
+    share = outputs / probes.preconditioned.shape[1]
+    of_targets = system.covariance.forms(alpha, alpha)
+    of_probes = probed.covariance.forms(u, v)
+    zero = Forms(
+        tuple(np.zeros_like(m) for m in of_targets.spectral),
+        tuple((np.zeros_like(a), np.zeros_like(b)) for a, b in of_targets.features),
+    )
+    forms = zero.plus(of_targets, 0.5).plus(of_probes, -0.5 * share)
+    diagonal, turned = probed.preconditioner.trace_parts()
+    exact = outputs * diagonal * system.precision
+    squares = share * (v**2).sum(axis=1)[:, None]
+    noise = 0.5 * ((alpha**2).sum(axis=1)[:, None] - share * (u * v).sum(axis=1)[:, None] - exact + squares)
+    background = 0.5 * operator.fetch((squares - exact).sum())
+    subspace = workspace.subspace
+    gains = np.zeros(0)
+    if subspace is not None:
+        along = operator.fetch(((subspace.vectors.T @ v) ** 2).sum(axis=1))
+        gains = 0.5 * (share * along - outputs * turned)
+    quadratic = float(operator.fetch(operator.dot(targets, alpha)).sum())
+    return EvidenceTerms(quadratic, probes, alpha, Slopes(forms, operator.settle(noise), background, gains))
+
+
+class IterativeEvidence(Objective):
+    """The log evidence of observations as a function of a Gaussian model's hyperparameters, estimated.
+
+    Parameters
+    ----------
+    model : GaussianModel
+        Kernel, noise variance and constant mean.
+    observations : Observations
+        What was measured.
+    options : Iterative
+        Settings.
+    """
+
+    def __init__(self, model: Any, observations: Observations, options: Iterative) -> None:
+        self.model, self.observations, self.options = model, observations, options
+        self.workspace = Workspace(model.kernel, options)
+        # Learning solves again and again: the leading eigenvectors pay, and steady the log determinant.
+        self.workspace.find_subspace()
+        self._targets = self._scattered(observations.mean)
+        self._observed = self._scattered(np.ones((len(observations.rows), 1)))
+        self.standard_error = np.nan
+
+    @property
+    def num_observations(self) -> int:  # noqa: D102
+        return int(self.observations.mean.size)
+
+    @property
+    def least_gain(self) -> float:
+        """A tenth of the standard error, known after one evaluation: what probes leave open needs no finer search."""
+        return max(_TOLERANCE, 0.1 * np.nan_to_num(self.standard_error) / self.num_observations)
+
+    @property
+    def state(self) -> Workspace:
+        """The terms and the subspace, for what comes after learning."""
+        return self.workspace
+
+    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
+        model = parameters.unpack(self.model, theta)
+        sites = self.observations.sites(model.noise_variance)
+        variance = np.asarray(sites.variance)
+        precision = self._scattered((1.0 / variance)[:, None])
+        targets = self._targets - self._observed * np.asarray(model.mean)
+        found = evidence_terms(self.workspace, model.kernel, precision, targets)
+        n, outputs = self.observations.mean.shape
+        log_det = found.probes.value + float(np.log(variance).sum())
+        value = -0.5 * (found.quadratic + outputs * (log_det + n * np.log(2 * np.pi))) + float(sites.log_offset)
+        self.standard_error = 0.5 * outputs * found.probes.standard_error
+        operator = self.workspace.operator
+        slopes = found.slopes
+        subspace = self.workspace.subspace
+        gradient, prior = _gradient(
+            jnp.asarray(theta),
+            self.model,
+            self.workspace.structure.skeleton,
+            slopes._replace(noise=jnp.asarray(operator.array(slopes.noise, self.observations.rows)[:, 0])),
+            jnp.asarray(operator.fetch(found.alpha.sum(axis=0))),
+            self.observations,
+            jnp.zeros(0) if subspace is None else jnp.asarray(subspace.values),
+            priors,
+        )
+        return value + float(prior), np.asarray(gradient)
+
+    def _scattered(self, at_rows: np.ndarray) -> Any:
+        whole = np.zeros((self.workspace.operator.size, at_rows.shape[1]))
+        whole[self.observations.rows] = at_rows
+        return self.workspace.operator.vector(whole)
+
+
+@eqx.filter_jit
+def _gradient(
+    theta: Array,
+    template: Any,
+    structure: Skeleton,
+    slopes: Slopes,
+    total_alpha: Array,
+    observations: Observations,
+    ritz_values: Array,
+    priors: Matched,
+) -> tuple[Array, Array]:
+    """Return the gradient of log evidence + log prior in the coordinates theta, and the log prior."""
+
+    def surrogate(theta: Array) -> tuple[Array, Array]:
+        model = parameters.unpack(template, theta)
+        sites = observations.sites(model.noise_variance)
+        prior = log_prior(model, priors)
+        value = (
+            slopes.surrogate(structure, model.kernel, ritz_values)
+            + slopes.noise @ jnp.asarray(sites.variance)
+            + sites.log_offset
+            + total_alpha @ model.mean
+        )
+        return value + prior, prior
+
+    (_, prior), gradient = jax.value_and_grad(surrogate, has_aux=True)(theta)
+    return gradient, prior

@@ -1,0 +1,79 @@
+"""What can be asked of the iterative solver."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hypergauss import _checks
+
+#: Sites' precisions times the kernel's largest eigenvalue may amplify rounding by this much before it is felt.
+_LEAST_TOLERANCE = 1e-10
+
+
+#: Without a number, probes of all vertices together, and the fewest and most of them.
+_PROBED_VERTICES, _PROBES = 500_000, (8, 64)
+
+
+class Iterative(NamedTuple):
+    """Settings of the iterative solver; pass one as ``solver`` in place of its name.
+
+    Attributes
+    ----------
+    tolerance : float
+        Relative error asked of posterior means: systems are solved to a relative residual ten times smaller, with
+        polynomials for the kernel as exact as that takes.
+    n_samples : int
+        Pathwise draws behind standard deviations, whose own relative error is about (2 n_samples)^-1/2.
+    sample_tolerance : float
+        Relative residual of the draws' systems, far below their Monte Carlo error.
+    n_probes : int, optional
+        Random vectors behind the log determinant. If not given, 8 for large hypergraphs and up to 64 for small ones,
+        where they cost little.
+    learning_tolerance : float
+        Relative residual of the targets' system while hyperparameters are learned.
+    probe_tolerance : float
+        Relative residual of the probes' systems; the log determinant is exact to its square.
+    n_deflated : int
+        Leading eigenvectors in the preconditioner, found only when plain conjugate gradients are slow.
+    max_iterations : int
+        Of conjugate gradients, before it gives up.
+    seed : int
+        For probes, draws and the preconditioner.
+    """
+
+    tolerance: float = 1e-6
+    n_samples: int = 64
+    sample_tolerance: float = 1e-3
+    n_probes: int | None = None
+    learning_tolerance: float = 1e-4
+    probe_tolerance: float = 1e-2
+    n_deflated: int = 64
+    max_iterations: int = 1000
+    seed: int = 0
+
+    def checked(self) -> Iterative:
+        """Return the settings if each is possible."""
+        for name in ("tolerance", "sample_tolerance", "learning_tolerance", "probe_tolerance"):
+            value = _checks.positive(name, getattr(self, name))
+            if not _LEAST_TOLERANCE <= value < 1:
+                raise ValueError(
+                    f"`{name}` must lie between {_LEAST_TOLERANCE:g}, below which double precision cannot tell a "
+                    f"residual from rounding, and 1. Got {value:g}."
+                )
+        for name, least in (("n_samples", 2), ("n_deflated", 0), ("max_iterations", 1)):
+            _checks.count(name, getattr(self, name), least=least)
+        if self.n_probes is not None:
+            _checks.count("n_probes", self.n_probes, least=2)
+        return self
+
+    def probes_for(self, num_vertices: int) -> int:
+        """Return how many probes to use."""
+        if self.n_probes is not None:
+            return self.n_probes
+        return int(np.clip(_PROBED_VERTICES // max(num_vertices, 1), *_PROBES))
+
+    def generator(self, purpose: int) -> np.random.Generator:
+        """Return random numbers of their own for each purpose, the same each time."""
+        return np.random.default_rng([self.seed, purpose])

@@ -1,0 +1,152 @@
+r"""The linear system behind every answer: B = I + W^1/2 K W^1/2 on all vertices, w = 0 where nothing is observed.
+
+Sites of mean z and precision w give alpha = W^1/2 B^-1 W^1/2 (z - mean) = (K_tt + Sigma)^-1 (z - mean), padded with
+zeros. Vertices without a site are rows of the identity, so vectors keep their length N, nothing is gathered or
+scattered, and a site may say nothing at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from hypergauss.inference.iterative.conjugate_gradients import Solution, check_converged, conjugate_gradients
+from hypergauss.inference.iterative.covariance import Covariance, Skeleton, Structure
+from hypergauss.inference.iterative.deflation import Subspace, leading_subspace
+from hypergauss.inference.iterative.options import Iterative
+from hypergauss.inference.iterative.preconditioner import Preconditioner
+from hypergauss.kernels import Kernel
+from hypergauss.operators import LaplacianOperator
+
+#: Plain conjugate gradients may take this many iterations before leading eigenvectors are looked for.
+_PATIENCE = 30
+#: A product's rounding, times the condition number, must stay this far below the tolerance.
+_MARGIN = 4.0
+
+
+class Workspace:
+    """What a kernel's systems share over all hyperparameters and sites: its terms, in both precisions, and a subspace.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        At any hyperparameters.
+    options : Iterative
+        Settings.
+    """
+
+    def __init__(self, kernel: Kernel, options: Iterative) -> None:
+        self.options = options.checked()
+        self.structure = Structure(kernel)
+        self._single: Structure | None = None
+        self._subspace: Subspace | None = None
+
+    @property
+    def operator(self) -> LaplacianOperator:
+        """Whose vectors everything is made of."""
+        return self.structure.operator
+
+    @property
+    def subspace(self) -> Subspace | None:
+        """The leading eigenvectors, once they were needed."""
+        return self._subspace
+
+    @property
+    def num_products(self) -> int:
+        """Vectors that Laplacians have multiplied so far."""
+        structures = [self.structure] if self._single is None else [self.structure, self._single]
+        return sum(
+            op.num_products for s in structures for op in {id(t.operator): t.operator for t in s.spectral}.values()
+        )
+
+    def find_subspace(self) -> None:
+        """Find the leading eigenvectors, unless they are known or not wanted."""
+        if self._subspace is None and self.options.n_deflated:
+            self._subspace = leading_subspace(self.operator, self.options.n_deflated, self.options.generator(0))
+
+    def structure_for(self, tolerance: float, condition: float) -> Structure:
+        """Return the terms in single precision where a tolerance allows it, else in double."""
+        if tolerance < _MARGIN * condition * float(np.finfo(np.float32).eps):
+            return self.structure
+        if self._single is None:
+            self._single = self.structure.in_single()
+        return self._single
+
+
+class System:
+    """B for one kernel and one set of precisions, solved to a tolerance.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Of the kernel.
+    kernel : Kernel
+        At the hyperparameters wanted.
+    precision : block, shape (N, 1)
+        w >= 0 of each vertex's site, zero where there is none.
+    tolerance : float
+        Relative residual.
+    """
+
+    def __init__(self, workspace: Workspace, kernel: Kernel, precision: Any, tolerance: float) -> None:
+        self.workspace, self.kernel, self.tolerance = workspace, kernel, tolerance
+        self.operator = workspace.operator
+        self.precision = precision
+        self.root = np.sqrt(precision)
+        largest = float(self.operator.fetch(precision.max()))
+        #: A bound on the condition number of B.
+        self.condition = 1.0 + largest * Covariance(workspace.structure, kernel, 0.1).largest()
+        structure = workspace.structure_for(tolerance, self.condition)
+        # An error e of K moves the residual by at most e times alpha, hence by the condition number at most.
+        floor = 4 * max(term.operator.precision for term in structure.spectral)
+        self.covariance = Covariance(structure, kernel, max(tolerance / (4 * self.condition), floor))
+        self.preconditioner = self._make_preconditioner()
+
+    def product(self, X: Any) -> Any:
+        """Return B X."""
+        return X + self.root * (self.covariance @ (self.root * X))
+
+    def solve(self, rhs: Any) -> Solution:
+        """Return B^-1 rhs; if it comes slowly, leading eigenvectors are found and it begins anew."""
+        options = self.workspace.options
+        patience = options.max_iterations if self._is_final else min(_PATIENCE, options.max_iterations)
+        solution = self._iterate(rhs, patience)
+        if np.max(solution.residuals, initial=0.0) > self.tolerance and not self._is_final:
+            self.workspace.find_subspace()
+            self.preconditioner = self._make_preconditioner()
+            solution = self._iterate(rhs, options.max_iterations)
+        return check_converged(solution, self.tolerance, self.condition)
+
+    def sample_noise(self, size: int, rng: np.random.Generator) -> Any:
+        """Return white noise where there are sites, zero elsewhere."""
+        return (self.precision > 0) * self.operator.white_noise(size, rng)
+
+    @property
+    def _is_final(self) -> bool:
+        """Whether the preconditioner is the best there will be."""
+        return self.workspace.subspace is not None or self.workspace.options.n_deflated == 0
+
+    def _iterate(self, rhs: Any, most: int) -> Solution:
+        return conjugate_gradients(
+            self.operator,
+            self.product,
+            rhs,
+            precondition=self.preconditioner.solve,
+            tolerance=self.tolerance,
+            max_iterations=most,
+        )
+
+    def _make_preconditioner(self) -> Preconditioner:
+        subspace = self.workspace.subspace
+        values = jnp.zeros(0) if subspace is None else jnp.asarray(subspace.values)
+        background, gains = _deflated(self.kernel, self.workspace.structure.skeleton, values)
+        return Preconditioner(self.operator, self.precision, float(background), subspace, np.asarray(gains))
+
+
+@eqx.filter_jit
+def _deflated(kernel: Kernel, skeleton: Skeleton, eigenvalues: Array) -> tuple[Array, Array]:
+    return skeleton.deflated(kernel, eigenvalues)

@@ -1,0 +1,106 @@
+"""LaplacianOperator: Delta as nothing but its product with blocks of vectors.
+
+Everything that is computed without eigenvectors, from Chebyshev expansions to conjugate gradients, is written once on
+this interface. A block is an array of shape (N, m): NumPy's, or one that looks like it (Dask's).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+
+class LaplacianOperator(ABC):
+    """A symmetric positive semidefinite N x N matrix Delta, eigenvalues in [0, upper].
+
+    Blocks outside are in the order of the vertices and in double precision. Inside, an operator may order and store
+    them as it likes: `enter` and `leave` are the doors.
+
+    Attributes
+    ----------
+    num_products : int
+        How many vectors Delta has multiplied so far.
+    """
+
+    num_products: int = 0
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """N, the number of vertices."""
+
+    @property
+    @abstractmethod
+    def upper(self) -> float:
+        """A number that no eigenvalue exceeds."""
+
+    @property
+    @abstractmethod
+    def num_incidences(self) -> int:
+        """How many numbers one product reads: the incidences, or the entries of a graph's Laplacian."""
+
+    @property
+    @abstractmethod
+    def precision(self) -> float:
+        """The relative rounding error of one product."""
+
+    @abstractmethod
+    def affine(self, X: Any, a: float, b: float, Y: Any = None, c: float = 0.0) -> Any:
+        """Return a Delta X + b X + c Y for inside blocks: one step of any three-term recurrence."""
+
+    @abstractmethod
+    def in_single(self) -> Self:
+        """Return the operator in single precision, which moves half the bytes."""
+
+    def enter(self, X: Any) -> Any:
+        """Return a block as the inside has it."""
+        return X
+
+    def leave(self, X: Any) -> Any:
+        """Return an inside block as the outside has it."""
+        return X
+
+    # ------------------------------------------------ vectors; these are of the same kind as what the operator takes
+
+    def vector(self, array: np.ndarray) -> Any:
+        """Return numbers, one row a vertex, as an outside block."""
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+    def white_noise(self, size: int, rng: np.random.Generator) -> Any:
+        """Return independent standard normal numbers as an outside block, shape (N, size)."""
+        return rng.standard_normal((self.size, size))
+
+    def signs(self, size: int, rng: np.random.Generator) -> Any:
+        """Return independent signs as an outside block, shape (N, size)."""
+        return random_signs((self.size, size), rng)
+
+    def array(self, X: Any, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return an outside block, or some of its rows, as a NumPy array."""
+        return np.asarray(X if rows is None else X[rows])
+
+    def settle(self, X: Any) -> Any:
+        """Return a block as values, where it may have been a promise of values."""
+        return X
+
+    def concatenate(self, parts: list[Any]) -> Any:
+        """Return blocks side by side."""
+        return np.hstack(parts)
+
+    def dot(self, X: Any, Y: Any) -> Any:
+        """Return the inner product of each column of one block with that of another, shape (m,), or its promise."""
+        return np.einsum("ij,ij->j", X, Y, dtype=np.float64)
+
+    def fetch(self, numbers: Any) -> np.ndarray:
+        """Return small arrays, or a list of them, that may have been promised."""
+        return np.asarray(numbers, dtype=np.float64)
+
+    def __matmul__(self, X: Any) -> Any:
+        """Return Delta X for an outside block."""
+        return self.leave(self.affine(self.enter(X), 1.0, 0.0))
+
+
+def random_signs(shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
+    """Return independent numbers +1 and -1: white noise whose squares do not vary."""
+    return rng.integers(0, 2, size=shape) * 2.0 - 1.0

@@ -1,0 +1,182 @@
+r"""Functions of a Laplacian without its eigenvectors: Chebyshev expansions, their degree taken from a bound.
+
+With t_k the Chebyshev polynomials moved to [0, u], u no less than any eigenvalue,
+
+    phi(Delta) ~ sum over k <= d of c_k t_k(Delta),    t_(k+1) = 2 (2 Delta / u - 1) t_k - t_(k-1),
+
+costs d products. A filter that is analytic inside an ellipse with foci 0 and u, half axes (rho + 1/rho) u / 4 and
+(rho - 1/rho) u / 4, and at most M there, is met on [0, u] to
+
+    |phi - p_d| <= 4 M rho^-d / (rho - 1)                      (Trefethen, 2013, theorems 8.2 and 16.1),
+
+and the operator norm of phi(Delta) - p_d(Delta) is no larger. The best rho gives the degree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.fft
+
+from hypergauss.exceptions import NumericalError
+from hypergauss.operators import LaplacianOperator
+
+#: A filter on an array of eigenvalues.
+Filter = Callable[[np.ndarray], np.ndarray]
+#: The largest modulus of a filter over the ellipse with foci 0 and u that reaches down to ``left`` < 0.
+EllipseBound = Callable[[np.ndarray], np.ndarray]
+
+#: Beyond this degree a filter is so steep that eigenvectors serve better.
+MOST_DEGREE = 4096
+#: Ellipses looked at, by how far rho exceeds 1.
+_ELLIPSES = np.geomspace(1e-4, 1e3, 600)
+
+
+class Expansion(NamedTuple):
+    """Coefficients c_0 ... c_d on [0, upper], and a bound on the error anywhere there."""
+
+    coefficients: np.ndarray
+    upper: float
+    bound: float
+
+    @property
+    def degree(self) -> int:
+        """D, the number of products that one application takes."""
+        return len(self.coefficients) - 1
+
+    def __call__(self, eigenvalues: np.ndarray) -> np.ndarray:
+        """Evaluate the polynomial."""
+        x = 2 * np.asarray(eigenvalues) / self.upper - 1
+        return np.polynomial.chebyshev.chebval(x, self.coefficients)
+
+
+def expand(phi: Filter, upper: float, tolerance: float, ellipse_bound: EllipseBound | None = None) -> Expansion:
+    """Return the expansion of lowest degree that is known to meet a filter to a tolerance.
+
+    Parameters
+    ----------
+    phi : callable
+        The filter, finite on [0, upper].
+    upper : float
+        End of the interval.
+    tolerance : float
+        Largest error allowed, relative to the filter's largest value.
+    ellipse_bound : callable, optional
+        (left) -> M. Without one the degree is where coefficients have become small, and the bound is what they and a
+        fine grid show: measured, not proved.
+    """
+    upper = upper or 1.0  # of a graph without edges
+    height = float(np.max(np.abs(_checked(phi, np.linspace(0.0, upper, 257)))))
+    wanted = tolerance * height
+    if height == 0.0:
+        return Expansion(np.zeros(1), upper, 0.0)
+    if ellipse_bound is None:
+        return _expand_by_decay(phi, upper, wanted)
+    degree, bound = degree_for(ellipse_bound, upper, wanted)
+    # Twice the nodes: what folds back onto the kept coefficients is then far below the bound.
+    coefficients = chebyshev_coefficients(_checked(phi, nodes(2 * degree + 2, upper)))[: degree + 1]
+    return Expansion(coefficients, upper, bound)
+
+
+def degree_for(ellipse_bound: EllipseBound, upper: float, tolerance: float) -> tuple[int, float]:
+    """Return the least degree whose bound is within an absolute tolerance, and that bound."""
+    rho = 1 + _ELLIPSES
+    left = upper / 2 * (1 - (rho + 1 / rho) / 2)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        log_m = np.log(ellipse_bound(left))
+        log_front = np.log(4 / (rho - 1)) + log_m
+        needed = (log_front - np.log(tolerance)) / np.log(rho)
+    needed = np.where(np.isfinite(needed), np.maximum(needed, 0.0), np.inf)
+    best = int(np.argmin(needed))
+    if needed[best] > MOST_DEGREE:
+        raise NumericalError(
+            f"No polynomial of degree {MOST_DEGREE:,} or less is known to meet this filter to {tolerance:.1e}. Likely "
+            "causes: a singularity inside or next to the range of the eigenvalues, or a lengthscale of hundreds. "
+            "Lower the lengthscale, or give the spectrum a `rank` and use the low-rank solver."
+        )
+    degree = int(np.ceil(needed[best]))
+    return degree, float(np.exp(log_front[best] - degree * np.log(rho[best])))
+
+
+def nodes(number: int, upper: float) -> np.ndarray:
+    """Return the Chebyshev points of [0, upper]."""
+    return upper / 2 * (1 + np.cos(np.pi * (np.arange(number) + 0.5) / number))
+
+
+def chebyshev_coefficients(values: np.ndarray) -> np.ndarray:
+    """Return the coefficients of the polynomial through values at `nodes`, a cosine transform away."""
+    coefficients = scipy.fft.dct(values, axis=0) / len(values)
+    coefficients[0] /= 2
+    return coefficients
+
+
+def coefficient_matrix(degree: int, number: int) -> np.ndarray:
+    """Return the matrix that takes values at ``number`` nodes to coefficients 0 to ``degree``: linear, so it is."""
+    k = np.arange(degree + 1)[:, None]
+    matrix = 2 / number * np.cos(np.pi * k * (np.arange(number) + 0.5) / number)
+    matrix[0] /= 2
+    return matrix
+
+
+def apply(operator: LaplacianOperator, expansion: Expansion, X: Any) -> Any:
+    """Return p(Delta) X for a block, by Clenshaw's recurrence: one product and one sweep a degree.
+
+    b_k = c_k X + 2 (2 Delta / u - 1) b_(k+1) - b_(k+2), and p(Delta) X = c_0 X + (2 Delta / u - 1) b_1 - b_2.
+    """
+    c, slope = expansion.coefficients, 2.0 / expansion.upper
+    inside = operator.enter(X)
+    if expansion.degree == 0:
+        return operator.leave(inside.dtype.type(c[0]) * inside)
+    after, here = None, inside.dtype.type(c[-1]) * inside
+    for k in range(expansion.degree - 1, -1, -1):
+        double = 2.0 if k else 1.0
+        before = operator.affine(here, double * slope, -double, after, -1.0) + inside.dtype.type(c[k]) * inside
+        after, here = here, before
+    return operator.leave(here)
+
+
+def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndarray:
+    """Return x' t_k(Delta) y for each column and k up to ``degree``, shape (degree + 1, m).
+
+    Every filter's x' phi(Delta) y, and its derivative in any hyperparameter, is a sum of these times numbers.
+    """
+    x, here = operator.enter(X), operator.enter(Y)
+    slope = 2.0 / (operator.upper or 1.0)
+    found = [operator.dot(x, here)]
+    before = None
+    for k in range(1, degree + 1):
+        double = 2.0 if k > 1 else 1.0
+        here, before = operator.affine(here, double * slope, -double, before, -1.0), here
+        found.append(operator.dot(x, here))
+    return operator.fetch(found)
+
+
+def _expand_by_decay(phi: Filter, upper: float, wanted: float) -> Expansion:
+    """Double the number of nodes until the last coefficients are small, then drop them."""
+    number = 16
+    while number <= 2 * MOST_DEGREE:
+        coefficients = chebyshev_coefficients(_checked(phi, nodes(number, upper)))
+        tails = np.cumsum(np.abs(coefficients[::-1]))[::-1]
+        if tails[number // 2] <= wanted / 4:
+            degree = int(np.argmax(tails <= wanted)) - 1 if (tails <= wanted).any() else number - 1
+            expansion = Expansion(coefficients[: max(degree, 0) + 1], upper, wanted)
+            grid = np.linspace(0.0, upper, 8 * number)
+            return expansion._replace(bound=float(np.max(np.abs(expansion(grid) - phi(grid)))))
+        number *= 2
+    raise NumericalError(
+        f"The filter's Chebyshev coefficients do not fall to {wanted:.1e} within degree {MOST_DEGREE:,}. Likely cause: "
+        "a singularity or a kink inside the range of the eigenvalues. Use a smooth filter, or the low-rank solver."
+    )
+
+
+def _checked(phi: Filter, eigenvalues: np.ndarray) -> np.ndarray:
+    values = np.asarray(phi(eigenvalues), dtype=np.float64)
+    if not np.isfinite(values).all():
+        at = eigenvalues[~np.isfinite(values)][0]
+        raise NumericalError(
+            f"The filter is not finite at the eigenvalue {at:.4g}. Likely cause: a singularity inside "
+            f"[0, {eigenvalues.max():.3g}]. A kernel's filter must be finite there."
+        )
+    return values
