@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, drawing, inference, io, kernels, maps, metrics, plotting, spectrum
+    from hypergauss import datasets, drawing, inference, io, kernels, maps, metrics, operators, plotting, spectrum
     from hypergauss.assessment import assess
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hypergauss.graph import Graph
     from hypergauss.hypergraph import Hypergraph
     from hypergauss.inducing import select_inducing_vertices
-    from hypergauss.inference import LogNormal
+    from hypergauss.inference import Iterative, LogNormal
     from hypergauss.io import (
         from_hyperedge_index,
         from_hypernetx,
@@ -48,6 +48,7 @@ __all__ = [
     "HypergraphGPClassifier",
     "HypergraphGPLVM",
     "HypergraphGPRegressor",
+    "Iterative",
     "LogNormal",
     "SpectralEmbedding",
     "Spectrum",
@@ -65,6 +66,7 @@ __all__ = [
     "load",
     "maps",
     "metrics",
+    "operators",
     "plotting",
     "read_hif",
     "read_table",
@@ -92,6 +94,7 @@ _HOMES = {
     "HypergraphGPClassifier": "estimators",
     "HypergraphGPLVM": "embedding",
     "HypergraphGPRegressor": "estimators",
+    "Iterative": "inference",
     "LogNormal": "inference",
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",

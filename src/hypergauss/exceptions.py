@@ -16,6 +16,10 @@ class ConvergenceError(NumericalError):
     """An iteration ended before its residual met the tolerance; the message has the residual and likely causes."""
 
 
+class InsufficientMemoryError(HypergaussError, MemoryError):
+    """What was asked for will not fit in memory; the message has the figure and an alternative."""
+
+
 class FileError(HypergaussError, ValueError):
     """A file does not hold what it should; the message says what it is, where, and what to do."""
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from hypergauss import _checks
 from hypergauss.estimators.domain import COVARIATES, Domain
+from hypergauss.estimators.planning import Plan, plan_solver
 from hypergauss.graph import Graph
+from hypergauss.inference.conditioning import Solver
 from hypergauss.inference.size_exponent import Profile, search, search_cost
 from hypergauss.kernels import (
     Bernstein,
@@ -42,6 +44,8 @@ class Blueprint(NamedTuple):
     searched: tuple[str, ...]
     exponents: dict[str, float | None]
     rank: int | None
+    #: None with a given kernel, which has made its choice.
+    plan: Plan | None = None
 
     @classmethod
     def of(
@@ -54,8 +58,10 @@ class Blueprint(NamedTuple):
         size_exponent: float | str,
         rank: int | None,
         num_sites: int,
+        solver: Solver = "auto",
+        needs_eigenvectors: bool = False,
     ) -> Blueprint:
-        """Check the arguments of an estimator and settle what is to be learned."""
+        """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
         domain = Domain.of(H)
         _checks.one_of("combine", combine, COMBINATIONS)
         side = _covariate_kernel(domain, covariates, fixed=("variance",) if combine == "product" else ())
@@ -67,18 +73,24 @@ class Blueprint(NamedTuple):
         def build(spectra: dict[str, Spectrum]) -> Kernel:
             return _combine({name: family(spectrum) for name, spectrum in spectra.items()}, side, combine)
 
+        plan = plan_solver(domain.relations, num_sites, solver=solver, rank=rank, needs_eigenvectors=needs_eigenvectors)
         hypergraphs = tuple(name for name, relation in domain.relations.items() if not isinstance(relation, Graph))
         searched: tuple[str, ...] = ()
         value = 0.0
         if isinstance(size_exponent, str):
             _checks.one_of("size_exponent", size_exponent, ("auto", "learn"))
             dense = side is not None and side.rank is None
+            if plan.is_iterative and size_exponent == "learn":
+                raise ValueError(
+                    "`size_exponent='learn'` compares log evidences, which the iterative solver only estimates. Give a "
+                    "number, or learn it on a part of the hypergraph."
+                )
             affordable = _search_cost(domain, hypergraphs, rank, num_sites, dense) <= AFFORDABLE
-            searched = hypergraphs if size_exponent == "learn" or affordable else ()
+            searched = hypergraphs if size_exponent == "learn" or (affordable and not plan.is_iterative) else ()
         else:
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
-        return cls(domain, build, searched, exponents, rank)
+        return cls(domain, build, searched, exponents, rank, plan)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -96,9 +108,10 @@ class Blueprint(NamedTuple):
 
     def kernel_at(self, exponents: Mapping[str, float | None]) -> Kernel:
         """Return the kernel whose spectra have the given size exponents."""
-        return self.build(
-            {name: cached_spectrum(self.domain.relations[name], self.rank, a) for name, a in exponents.items()}
-        )
+        relations = self.domain.relations
+        if self.plan is not None and self.plan.is_iterative:
+            return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()})
+        return self.build({name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()})
 
     def learn(self, learn_kernel: Callable[[Kernel, Any], Any]) -> tuple[Any, dict[str, float], dict[str, Profile]]:
         """Learn everything, the size exponents relation by relation.

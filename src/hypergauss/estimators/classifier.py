@@ -15,11 +15,11 @@ from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.latents import INFERENCES, LatentFit, SampledLatents
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.sparsity import inducing_for
-from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
+from hypergauss.estimators.vertices import VertexEstimator, one_or_all, report_plan, warn_unless_converged
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference import LogNormal
-from hypergauss.inference.conditioning import SOLVERS
+from hypergauss.inference.conditioning import Solver, check_solver
 from hypergauss.inference.priors import check_priors
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.likelihoods import Bernoulli, Classification, OrderedProbit, RobustMax, Softmax
@@ -71,8 +71,9 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         Learn hyperparameters by the bound, or keep those of the kernel.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name.
-    solver : {"auto", "dense", "low-rank"}
-        "auto" takes the cheaper.
+    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+        As for the regressor; with the iterative solver, posteriors are found by ``inference="variational"``, and the
+        bound is an estimate.
     n_starts : int, default 1
         Starts that learning follows.
     max_iterations : int, default 100
@@ -121,7 +122,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         rank: int | None = None,
         learn: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
-        solver: str = "auto",
+        solver: Solver = "auto",
         n_starts: int = 1,
         max_iterations: int = 100,
         random_state: Any = None,
@@ -155,7 +156,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         y : array of labels, shape (n,)
             Text, whole numbers or anything hashable.
         """
-        _checks.one_of("solver", self.solver, SOLVERS)
+        check_solver(self.solver)
         _checks.one_of("inference", self.inference, INFERENCES)
         n_starts = _checks.count("n_starts", self.n_starts)
         max_iterations = _checks.count("max_iterations", self.max_iterations)
@@ -165,7 +166,9 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         _checks.same_length("vertices", len(names), "y", len(labels))
         batch_size = self._check_inference()
         searches = self.inference != "mcmc" and batch_size is None
-        blueprint = self._blueprint(num_sites=len(names), searches=searches)
+        blueprint = self._blueprint(
+            num_sites=len(names), searches=searches, needs_eigenvectors=self.inference != "variational"
+        )
         codes, classes = pd.factorize(labels, sort=True)
         likelihood = _make_likelihood(self.likelihood, list(classes), codes)
         if "epsilon" in parameters.values(likelihood):
@@ -173,6 +176,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
         seed = int(check_random_state(self.random_state).randint(2**31))
         with progress(self.verbose) as report:
+            report_plan(report, blueprint)
             latent_fit = LatentFit(
                 likelihood,
                 rows,
@@ -202,6 +206,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.size_exponent_profile_ = one_or_all(profiles)
         self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
         self.solver_ = self._latents.solver
+        self.solver_plan_ = None if blueprint.plan is None else str(blueprint.plan)
         self.n_iter_ = len(learned.trace) - 1
         self.n_features_in_ = 1
         return self

@@ -121,7 +121,7 @@ class LatentFit:
             return self._learn_in_batches(model, self.batch_size)
         # Sites belong to vertices, whatever the kernel: the next kernel starts from the last one's.
         objective = self._objective(model, None if previous is None else previous.state)
-        n_starts = self.n_starts if previous is None else 1
+        n_starts = self.n_starts if previous is None and not isinstance(objective, IterativeVariational) else 1
         return maximise(objective, model, priors=self.priors, n_starts=n_starts, **self.options)
 
     def latents(self, learned: Learned) -> GaussianLatents | SampledLatents:

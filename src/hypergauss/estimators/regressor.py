@@ -17,12 +17,12 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.sparsity import inducing_for
-from hypergauss.estimators.vertices import VertexEstimator, one_or_all, warn_unless_converged
+from hypergauss.estimators.vertices import VertexEstimator, one_or_all, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference import GaussianModel, LogNormal, condition, learn
-from hypergauss.inference.conditioning import SOLVERS
+from hypergauss.inference.conditioning import Solver, check_solver, choose_solver
 from hypergauss.inference.priors import check_priors
 from hypergauss.inference.sites import Observations, check_observations
 from hypergauss.kernels import Kernel, Sum
@@ -67,8 +67,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     scale_target : bool, default True
         Centre the target and, before learning, divide by its standard deviation (one for all outputs, which share the
         kernel); starting variances are shares of its square. Everything reported is in the target's own units.
-    solver : {"auto", "dense", "low-rank"}
-        Both are exact; "auto" takes the cheaper.
+    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+        The first two are exact by eigenvectors, the third needs none and is exact to a tolerance
+        (`hypergauss.Iterative` sets it). "auto" takes the cheaper by predicted time and memory (``solver_plan_``). The
+        iterative solver follows one start, and gives standard deviations of many vertices at once from draws.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
         vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.
@@ -101,6 +103,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         With several relations or covariates added: each one's share of the prior variance.
     solver_ : str
         The solver used.
+    solver_plan_ : str or None
+        What it and its alternative were predicted to take; None with a given kernel.
     n_iter_ : int
         Iterations of L-BFGS.
 
@@ -126,7 +130,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         learn: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
         scale_target: bool = True,
-        solver: str = "auto",
+        solver: Solver = "auto",
         inducing: Any = None,
         n_starts: int = 2,
         max_iterations: int = 200,
@@ -162,7 +166,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         noise_variance : array, shape (n,), optional
             The variance of each measurement's noise, if known; it is then not learned.
         """
-        _checks.one_of("solver", self.solver, SOLVERS)
+        check_solver(self.solver)
         n_starts = _checks.count("n_starts", self.n_starts)
         max_iterations = _checks.count("max_iterations", self.max_iterations)
         start_noise = _checks.positive("noise_variance", self.noise_variance)
@@ -176,8 +180,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         seed = int(check_random_state(self.random_state).randint(2**31))
         inducing = inducing_for(self.inducing, blueprint.domain, seed)
         with progress(self.verbose) as report:
+            report_plan(report, blueprint)
 
             def learn_kernel(kernel: Kernel, previous: Any) -> Any:
+                is_iterative = choose_solver(kernel, len(measured.rows), self.solver) == "iterative"
                 fixed = ("noise_variance",) if measured.known_variance is not None else ()
                 model = GaussianModel(kernel, as_array(start_noise), as_array(np.zeros(len(centre))), fixed)
                 return learn(
@@ -186,7 +192,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
                     solver=self.solver,
                     inducing=inducing(kernel),
                     priors=priors,
-                    n_starts=n_starts if previous is None else 1,
+                    n_starts=n_starts if previous is None and not is_iterative else 1,
                     max_iterations=max_iterations if self.learn and measured.num_measurements > 1 else 0,
                     seed=seed,
                     report=report,
@@ -196,7 +202,11 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         warn_unless_converged(learned, max_iterations)
         model = learned.model.rescaled(centre, scale)
         self._posterior = condition(
-            model.prior(), measured.sites(model.noise_variance), self.solver, inducing(model.kernel)
+            model.prior(),
+            measured.sites(model.noise_variance),
+            self.solver,
+            inducing(model.kernel),
+            workspace=learned.state,
         )
         self._vertices = blueprint.domain.vertices
         self._flat = np.asarray(y).ndim == 1
@@ -209,6 +219,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.size_exponent_profile_ = one_or_all(profiles)
         self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
         self.solver_ = self._posterior.solver
+        self.solver_plan_ = None if blueprint.plan is None else str(blueprint.plan)
         self.n_iter_ = len(learned.trace) - 1
         self.learning_trace_ = learned.trace
         self.n_features_in_ = 1

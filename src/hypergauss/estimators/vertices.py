@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.console import Console
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -16,6 +17,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.exceptions import LearningWarning
 from hypergauss.inference import Learned
+from hypergauss.inference.conditioning import Solver
 from hypergauss.kernels import Kernel
 
 
@@ -29,9 +31,11 @@ class VertexEstimator(BaseEstimator):
     rank: int | None
     learn: bool
     size_exponent: float | str
+    solver: Solver
+    inducing: Any
     _vertices: pd.Index
 
-    def _blueprint(self, num_sites: int, *, searches: bool = True) -> Blueprint:
+    def _blueprint(self, num_sites: int, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
         return Blueprint.of(
             self.H,
@@ -41,6 +45,8 @@ class VertexEstimator(BaseEstimator):
             size_exponent=self._size_exponent_to_use(searches and self.learn),
             rank=self.rank,
             num_sites=num_sites,
+            solver=self.solver,
+            needs_eigenvectors=needs_eigenvectors or self.inducing is not None,
         )
 
     def _size_exponent_to_use(self, searches: bool) -> float | str:
@@ -72,6 +78,12 @@ def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
             LearningWarning,
             stacklevel=3,
         )
+
+
+def report_plan(report: Callable[[str], None] | None, blueprint: Blueprint) -> None:
+    """Say which solver was chosen, and why, where progress is shown."""
+    if report is not None and blueprint.plan is not None:
+        Console(stderr=True).print(str(blueprint.plan), highlight=False)
 
 
 def one_or_all(by_relation: dict[str, Any]) -> Any:
