@@ -1,0 +1,131 @@
+"""The iterative solver from ten thousand vertices to a million (and, with --huge, the mean at ten million).
+
+N = M, five incidences a vertex, a fifth of the vertices measured (see `benchmarks.planted`), each size in a process of
+its own. The mean is timed at nu = 1.5 and lengthscale 5, as is one evaluation of the log evidence with its gradient; at
+the largest size four hyperparameters and the mean are learned, and standard deviations everywhere come from 64 pathwise
+draws. Seconds are of the clock, and of all cores together in brackets: on a busy machine only these can be compared,
+and exponents are theirs. Targets at a million: the mean at most 1.3 times its products' time, one product at least 1.5
+times as fast as SciPy's on one thread, R2 at least 0.75, memory below 8 GB; exponents from 10^5 on at most 1.15 (time)
+and 1.0 (memory).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+from benchmarks.common import RESULTS, fresh, publish, table, verdict
+from benchmarks.growth import BLUE, VERMILION
+
+MOST_SLOPE, MOST_MEMORY_SLOPE, MOST_MEMORY = 1.15, 1.0, 8.0
+MOST_RATIO, LEAST_SPEED, LEAST_R2 = 1.3, 1.5, 0.75
+SLOPE_FROM = 100_000
+
+
+def _seconds(pair: list[float]) -> str:
+    return f"{pair[0]:.3g} s ({pair[1]:.3g})"
+
+
+def _slope(sizes: np.ndarray, values: np.ndarray) -> float:
+    late = sizes >= min(SLOPE_FROM, sizes[-2])
+    return float(np.polyfit(np.log(sizes[late]), np.log(values[late]), 1)[0])
+
+
+def _at_least(value: float, least: float) -> str:
+    return f"at least {least:g}: {'met' if value >= least else 'MISSED'}"
+
+
+def draw(outcomes: list[dict], exponents: dict[str, float], memory_exponent: float) -> None:
+    """Write the figure results/scale.png."""
+    mpl.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    sizes = np.array([outcome["size"] for outcome in outcomes])
+    series = {"posterior mean": ("mean", "o-", BLUE), "log evidence and gradient": ("evaluation", "s--", VERMILION)}
+    for label, (key, style, colour) in series.items():
+        having = [o for o in outcomes if key in o]
+        busy = [(o[key]["seconds"] if isinstance(o[key], dict) else o[key])[1] for o in having]
+        sizes_here = [o["size"] for o in having]
+        left.loglog(sizes_here, busy, style, color=colour, label=f"{label}: exponent {exponents[key]:.2f}")
+    left.set(ylabel="seconds of processor time", title="Time")
+    left.legend(frameon=False, fontsize=9)
+    right.loglog(sizes, [o["peak_gb"] for o in outcomes], "o-", color=BLUE, label=f"exponent {memory_exponent:.2f}")
+    right.set(ylabel="GB", title="Peak memory of the process")
+    right.legend(frameon=False, fontsize=9)
+    for axes in (left, right):
+        axes.set_xlabel("vertices N (five incidences each)")
+        axes.grid(alpha=0.25)
+    figure.savefig(RESULTS / "scale.png", dpi=150)
+
+
+def main(*, quick: bool, huge: bool = False) -> None:
+    sizes = [2_000, 4_000] if quick else [10_000, 30_000, 100_000, 300_000, 1_000_000]
+    outcomes = []
+    for size in sizes:
+        outcomes.append(fresh("scale_worker", size, "learn" if size == sizes[-1] else "fixed"))
+        print(json.dumps(outcomes[-1]), flush=True)
+    largest = outcomes[-1]
+    rows = [
+        [
+            f"{o['size']:,}",
+            _seconds(o["product"]),
+            _seconds(o["mean"]["seconds"]),
+            f"{o['mean']['products']:,}",
+            f"{o['mean']['ratio'][0]:.2f} ({o['mean']['ratio'][1]:.2f})",
+            _seconds(o["evaluation"]),
+            _seconds(o["std"]["seconds"]),
+            f"{o['peak_gb']:.2f} GB",
+        ]
+        for o in outcomes
+    ]
+    columns = ("vertices", "product", "mean", "products", "ratio", "evidence", "64 draws", "memory")
+    counts = np.array(sizes)
+    exponents = {
+        "mean": _slope(counts, np.array([o["mean"]["seconds"][1] for o in outcomes])),
+        "evaluation": _slope(counts, np.array([o["evaluation"][1] for o in outcomes])),
+    }
+    memory = _slope(counts, np.array([o["peak_gb"] for o in outcomes]))
+    learning, ratio = largest["learning"], largest["mean"]["ratio"]
+    speed = [a / b for a, b in zip(largest["scipy_product"], largest["product"], strict=True)]
+    single = [a / b for a, b in zip(largest["scipy_product"], largest["product_single"], strict=True)]
+    learned = ", ".join(f"{name} {value[0]:.4g}" for name, value in learning["hyperparameters"].items())
+    notes = [
+        f"Exponents of time from {SLOPE_FROM:,}: mean {exponents['mean']:.2f} "
+        f"({verdict(exponents['mean'], at_most=MOST_SLOPE)}), log evidence {exponents['evaluation']:.2f} "
+        f"({verdict(exponents['evaluation'], at_most=MOST_SLOPE)}); of memory {memory:.2f} "
+        f"({verdict(memory, at_most=MOST_MEMORY_SLOPE)})",
+        f"At {largest['size']:,} vertices, {largest['incidences']:,} incidences, {largest['observed']:,} observed:",
+        f"  the mean costs {ratio[0]:.2f} times its products by the clock, {ratio[1]:.2f} in processor time "
+        f"({verdict(ratio[0], at_most=MOST_RATIO)})",
+        f"  one product is {speed[0]:.2f} times as fast as SciPy's by the clock ({_at_least(speed[0], LEAST_SPEED)}), "
+        f"{single[0]:.2f} in single precision; in processor time {speed[1]:.2f} and {single[1]:.2f}",
+        f"  learned in {_seconds(learning['seconds'])}, {learning['evaluations']} evaluations: {learned}; log evidence "
+        f"{learning['log_evidence']:,.0f} +- {learning['standard_error']:.1f}",
+        f"  mean in {_seconds(largest['final_mean']['seconds'])}, R2 at unobserved vertices "
+        f"{largest['final_mean']['r2']:.3f} ({_at_least(largest['final_mean']['r2'], LEAST_R2)}); "
+        f"{largest['mean']['r2']:.3f} before learning",
+        f"  standard deviations in {_seconds(largest['std']['seconds'])}; 90% intervals of f hold "
+        f"{largest['std']['coverage']:.3f} of the hidden signal",
+        f"  peak memory {largest['peak_gb']:.2f} GB ({verdict(largest['peak_gb'], at_most=MOST_MEMORY)})",
+    ]
+    if huge:
+        giant = fresh("scale_worker", 10_000_000, "mean")
+        notes.append(
+            f"At {giant['size']:,} vertices, {giant['incidences']:,} incidences: the mean in "
+            f"{_seconds(giant['mean']['seconds'])}, {giant['mean']['products']:,} products, R2 "
+            f"{giant['mean']['r2']:.3f}, peak memory {giant['peak_gb']:.1f} GB"
+        )
+    publish("scale", [table("The iterative solver as N grows", columns, rows)], notes, quick=quick)
+    if not quick:
+        draw(outcomes, exponents, memory)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
+    parser.add_argument("--huge", action="store_true", help="the mean at ten million vertices as well")
+    arguments = parser.parse_args()
+    main(quick=arguments.quick, huge=arguments.huge)

@@ -1,0 +1,128 @@
+"""The iterative solver against the exact answer at 5,000 vertices, as a function of the tolerance asked for.
+
+N = M = 5,000, a fifth measured. Posterior means at nu = 1.5, lengthscale 5 against a Cholesky factor of the 1,000 x
+1,000 covariance, for tolerances from 1e-2 to 1e-9; exact variances of some vertices, and those of all from draws, as a
+multiple of their Monte Carlo error; the log evidence in standard errors; and hyperparameters learned by both solvers.
+Target: errors within the tolerance, log evidence within two standard errors, hyperparameters within 2%.
+"""
+
+from __future__ import annotations
+
+import time
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+
+from benchmarks.common import RESULTS, is_quick, publish, table, verdict
+from benchmarks.growth import BLUE, VERMILION
+from benchmarks.planted import NOISE, planted
+from hypergauss import Spectrum
+from hypergauss.inference import GaussianModel, Iterative, Observations, condition, learn
+from hypergauss.kernels import Matern
+from hypergauss.parameters import as_array, values
+
+#: Of the data that hyperparameters are learned from: drawn from the model itself, so that there is something to find.
+NU, LENGTHSCALE = 2.0, 6.0
+PROBES = 512
+
+
+def draw(tolerances: list[float], errors: list[float], products: list[int]) -> None:
+    """Write the figure results/tolerance.png."""
+    mpl.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    left.loglog(tolerances, errors, "o-", color=BLUE, label="posterior mean")
+    left.loglog(tolerances, tolerances, ":", color="0.4", label="tolerance")
+    left.set(xlabel="tolerance", ylabel="relative error", title="Error against the exact answer")
+    left.legend(frameon=False)
+    left.invert_xaxis()
+    right.semilogx(tolerances, products, "o-", color=VERMILION)
+    right.set(xlabel="tolerance", ylabel="products", title="Products with the Laplacian", ylim=(0, None))
+    right.invert_xaxis()
+    for axes in (left, right):
+        axes.grid(alpha=0.25)
+    figure.savefig(RESULTS / "tolerance.png", dpi=150)
+
+
+def main(*, quick: bool) -> None:
+    problem = planted(1_000 if quick else 5_000)
+    spectrum = Spectrum.of(problem.hypergraph)
+    everywhere = np.arange(len(problem.signal))
+    kernel = Matern(spectrum)
+    observations = Observations.of(problem.rows, problem.y[:, None])
+    model = GaussianModel(kernel, as_array(NOISE**2), as_array(np.zeros(1)))
+    sites = observations.sites(model.noise_variance)
+    exact = condition(model.prior(), sites, "dense")
+    mean, variance = exact.mean(everywhere)[:, 0], exact.variance(everywhere)
+
+    tolerances = [10.0**-power for power in range(2, 10)]
+    errors, products, rows = [], [], []
+    for tolerance in tolerances:
+        posterior = condition(model.prior(), sites, Iterative(tolerance=tolerance))
+        found = posterior.mean(everywhere)[:, 0]
+        errors.append(float(np.linalg.norm(found - mean) / np.linalg.norm(mean)))
+        products.append(posterior.num_products)
+        few = np.abs(posterior.variance(everywhere[:8]) / variance[:8] - 1).max()
+        rows.append([f"{tolerance:.0e}", f"{errors[-1]:.1e}", f"{few:.1e}", f"{products[-1]:,}"])
+    by_tolerance = table(
+        "Relative error against the dense solver", ("tolerance", "mean", "variance of 8 vertices", "products"), rows
+    )
+    worst = max(error / tolerance for error, tolerance in zip(errors, tolerances, strict=True))
+
+    options = Iterative(n_samples=64)
+    posterior = condition(model.prior(), sites, options)
+    relative = posterior.variance(everywhere) / variance - 1
+    spread = float(np.sqrt((relative**2).mean()) / np.sqrt(2 / options.n_samples))
+    estimate = posterior.log_evidence_estimate
+    off = abs(estimate.value - exact.log_evidence) / estimate.standard_error
+    notes = [
+        f"Errors of the mean are at most {worst:.2f} times the tolerance ({verdict(worst, at_most=1)})",
+        f"Variances of all vertices from {options.n_samples} draws: root mean square error {spread:.2f} times what "
+        "independent draws would have",
+        f"Log evidence {estimate.value:.2f} +- {estimate.standard_error:.2f}, exact {exact.log_evidence:.2f}: "
+        f"{off:.2f} standard errors ({verdict(off, at_most=2)})",
+        *_learned(spectrum, problem.rows, quick),
+    ]
+    publish("tolerance", [by_tolerance], notes, quick=quick)
+    if not quick:
+        draw(tolerances, errors, products)
+
+
+def _learned(spectrum: Spectrum, rows: np.ndarray, quick: bool) -> list[str]:
+    """Learn from a draw of the model itself, by both solvers, and compare."""
+    rng = np.random.default_rng(5)
+    truth = Matern(spectrum, nu=NU, lengthscale=LENGTHSCALE)
+    size = spectrum.num_vertices
+    rows = np.sort(rng.permutation(size)[: size // 2])
+    y = truth.prior_draws(rows, 1, rng) + NOISE * rng.standard_normal((len(rows), 1))
+    observations = Observations.of(rows, y)
+    model = GaussianModel(Matern(spectrum), as_array(0.1), as_array(np.zeros(1)))
+    notes, learned = [], {}
+    settings = {
+        "dense": "dense",
+        "iterative": Iterative(),
+        f"iterative, {PROBES} probes": Iterative(n_probes=16 if quick else PROBES, n_deflated=256),
+    }
+    for name, solver in settings.items():
+        start = time.process_time()
+        found = learn(model, observations, solver=solver, n_starts=1)
+        learned[name] = values(found.model)
+        shown = ", ".join(
+            f"{key} {learned[name][key]:.4g}" for key in ("nu", "lengthscale", "variance", "noise_variance")
+        )
+        notes.append(
+            f"Learned, {name}: {shown} ({time.process_time() - start:.0f} s, {found.n_evaluations} evaluations)"
+        )
+    for name in list(settings)[1:]:
+        largest = max(
+            abs(learned[name][key] / learned["dense"][key] - 1)
+            for key in ("nu", "lengthscale", "variance", "noise_variance")
+        )
+        notes.append(
+            f"Hyperparameters of the {name} solver differ by at most {largest:.1%} ({verdict(largest, at_most=0.02)})"
+        )
+    return notes
+
+
+if __name__ == "__main__":
+    main(quick=is_quick(__doc__))

@@ -1,0 +1,94 @@
+"""Which solver is chosen, what it is predicted to take, and what is refused beforehand."""
+
+import numpy as np
+import pytest
+
+import hypergauss as hg
+from hypergauss.datasets import make_planted_hypergraph
+from hypergauss.estimators import planning
+from hypergauss.exceptions import InsufficientMemoryError
+
+
+@pytest.fixture(scope="module")
+def small():
+    return {"hypergraph": make_planted_hypergraph(300, 200, random_state=0).hypergraph}
+
+
+@pytest.fixture(scope="module")
+def large():
+    return {"hypergraph": make_planted_hypergraph(60_000, 60_000, random_state=0).hypergraph}
+
+
+def test_small_problems_are_solved_exactly(small):
+    plan = planning.plan_solver(small, 100)
+    assert not plan.is_iterative
+    assert plan.chosen.seconds < 60
+
+
+def test_large_problems_are_solved_iteratively_and_say_so_in_one_line(large):
+    plan = planning.plan_solver(large, 10_000)
+    assert plan.is_iterative
+    assert plan.chosen.seconds < plan.other.seconds
+    assert str(plan).startswith("iterative solver, predicted to take")
+    assert "\n" not in str(plan)
+
+
+def test_a_solver_that_is_asked_for_is_taken(small, large):
+    assert planning.plan_solver(small, 100, solver="iterative").is_iterative
+    assert planning.plan_solver(small, 100, solver=hg.Iterative(tolerance=1e-4)).is_iterative
+    assert planning.plan_solver(small, 100, solver="dense").solver == "dense"
+    assert not planning.plan_solver(large, 1000, rank=20).is_iterative  # a truncated spectrum has eigenvectors
+
+
+def test_what_will_not_fit_is_refused_with_the_figure_and_the_alternative(large):
+    with pytest.raises(InsufficientMemoryError, match=r"need [\d.e+]+ GB.*solver='iterative'"):
+        planning.plan_solver(large, 10**6, solver="dense")
+    assert issubclass(InsufficientMemoryError, MemoryError)
+
+
+def test_memory_that_is_short_moves_the_choice(small, monkeypatch):
+    exact = planning.plan_solver(small, 100).chosen
+    monkeypatch.setattr(planning, "available_memory", lambda: exact.bytes)  # of which a share may be used
+    assert planning.plan_solver(small, 100).is_iterative
+    monkeypatch.setattr(planning, "available_memory", lambda: 1.0)
+    with pytest.raises(InsufficientMemoryError, match="more memory"):
+        planning.plan_solver(small, 100)
+
+
+def test_predictions_grow_with_the_problem():
+    costs = [
+        planning.plan_solver(
+            {"h": make_planted_hypergraph(n, n, random_state=0).hypergraph}, n // 5, solver="iterative"
+        )
+        for n in (1000, 10_000)
+    ]
+    assert costs[1].chosen.bytes > 5 * costs[0].chosen.bytes
+    assert costs[1].other.seconds > 100 * costs[0].other.seconds
+
+
+def test_an_estimator_reports_its_plan_and_keeps_its_settings():
+    planted = make_planted_hypergraph(200, 150, random_state=0)
+    rows = np.arange(0, 200, 3)
+    settings = hg.Iterative(tolerance=1e-4, n_samples=8, n_deflated=8, n_probes=4)
+    model = hg.HypergraphGPRegressor(planted.hypergraph, solver=settings, learn=False).fit(rows, planted.signal[rows])
+    assert model.solver_ == "iterative"
+    assert model.solver_plan_.startswith("iterative solver")
+    exact = hg.HypergraphGPRegressor(planted.hypergraph, solver="dense", learn=False).fit(rows, planted.signal[rows])
+    # Kernels differ by how their mean prior variance is found: from a density, and from all eigenvalues.
+    assert np.abs(model.predict(range(200)) - exact.predict(range(200))).max() < 0.05
+
+
+def test_learning_the_size_exponent_needs_exact_evidence():
+    H = make_planted_hypergraph(100, 80, random_state=0).hypergraph
+    with pytest.raises(ValueError, match="only estimates"):
+        hg.HypergraphGPRegressor(H, solver="iterative", size_exponent="learn").fit(range(50), np.arange(50.0))
+
+
+def test_settings_are_checked_before_anything_else():
+    H = make_planted_hypergraph(100, 80, random_state=0).hypergraph
+    with pytest.raises(ValueError, match="below which double precision"):
+        hg.HypergraphGPRegressor(H, solver=hg.Iterative(tolerance=1e-15)).fit(range(50), np.arange(50.0))
+    with pytest.raises(ValueError, match="must be one of"):
+        hg.HypergraphGPRegressor(H, solver="magic").fit(range(50), np.arange(50.0))
+    with pytest.raises(ValueError, match="variational"):
+        hg.HypergraphGPClassifier(H, solver="iterative", inference="laplace").fit(range(50), np.arange(50) % 2)
