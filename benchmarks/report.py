@@ -25,6 +25,8 @@ COMMAND = "import sys; from hypergauss.cli import main; sys.exit(main())"
 
 
 class Times(NamedTuple):
+    """Seconds by the clock and of the processor."""
+
     clock: float
     processor: float
 
@@ -32,6 +34,7 @@ class Times(NamedTuple):
         return Times(self.clock - other.clock, self.processor - other.processor)
 
     def line(self, what: str) -> str:
+        """Return a line of the outcome."""
         return f"{what:<44} clock {self.clock:6.2f} s   processor {self.processor:6.2f} s"
 
 
