@@ -61,6 +61,7 @@ format: setup
 
 docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 bench: setup
 	$(BIN)/python -m benchmarks

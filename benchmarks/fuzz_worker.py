@@ -33,7 +33,8 @@ def main() -> None:
             return changed(data, READERS[name].pieces, rng)[:most]
         return atheris.Mutate(data, most)
 
-    options = [f"-runs={inputs}", f"-timeout={PATIENCE}", "-seed=1", "-max_len=8192", "-rss_limit_mb=8192"]
+    longest = max(8192, 2 * (Path(corpus) / "good").stat().st_size)
+    options = [f"-runs={inputs}", f"-timeout={PATIENCE}", "-seed=1", f"-max_len={longest}", "-rss_limit_mb=8192"]
     atheris.Setup([sys.argv[0], *options, f"-artifact_prefix={corpus}/../", corpus], one, custom_mutator=mutate)
     atheris.Fuzz()
 
