@@ -24,7 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _keep_what_is_compiled()
     try:
         with _no_interrupt_lost():
-            getattr(import_module(f"hypergauss.cli.{module}"), function)(options)
+            from hypergauss.cli.status import progress
+
+            with progress("starting"):
+                command = getattr(import_module(f"hypergauss.cli.{module}"), function)
+            command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("Interrupted. Nothing half-written was left behind.", file=sys.stderr)  # noqa: T201

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import svds
 from hypergauss import datasets as data
 from hypergauss.cli import inputs
 from hypergauss.cli.outputs import results_folder, say, say_json, write_csv
+from hypergauss.cli.status import progress
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.saving import load
 from hypergauss.spectrum import Spectrum
@@ -33,19 +34,20 @@ _LOADERS: dict[str, tuple[str, Callable[[], Any]]] = {
 
 def info(options: argparse.Namespace) -> None:
     """Describe a hypergraph, or a saved model and its hypergraphs."""
-    if options.model is not None:
-        if options.edges is not None:
-            raise ValueError("--model stands in place of --edges. Give either.")
-        model = load(options.model)
-        relations = model.H if isinstance(model.H, dict) else {"hypergraph": model.H}
-        content: dict[str, Any] = {"estimator": type(model).__name__, "hyperparameters": model.hyperparameters_}
-        content |= {name: describe(part) for name, part in relations.items() if isinstance(part, Hypergraph)}
-    else:
-        content = describe(inputs.hypergraph(options))
+    if options.model is not None and options.edges is not None:
+        raise ValueError("--model stands in place of --edges. Give either.")
+    with progress("reading and counting"):
+        content = describe(inputs.hypergraph(options)) if options.model is None else _of_model(load(options.model))
     if options.json:
         say_json(content)
     else:
         _tell(content)
+
+
+def _of_model(model: Any) -> dict[str, Any]:
+    relations = model.H if isinstance(model.H, dict) else {"hypergraph": model.H}
+    content: dict[str, Any] = {"estimator": type(model).__name__, "hyperparameters": model.hyperparameters_}
+    return content | {name: describe(part) for name, part in relations.items() if isinstance(part, Hypergraph)}
 
 
 def describe(H: Hypergraph) -> dict[str, Any]:
