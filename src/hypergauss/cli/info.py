@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.linalg import svds
 
+from hypergauss import _checks
 from hypergauss import datasets as data
 from hypergauss.cli import inputs
 from hypergauss.cli.outputs import results_folder, say, say_json, write_csv
@@ -126,7 +127,8 @@ def datasets(options: argparse.Namespace) -> None:
             say(f"{name:<14} {text}")
         return
     if options.name not in _LOADERS:
-        raise ValueError(f"There is no data set {options.name!r}. There are {', '.join(_LOADERS)}.")
+        near = _checks.did_you_mean(options.name, list(_LOADERS))
+        raise ValueError(f"There is no data set {options.name!r}.{near} There are {', '.join(_LOADERS)}.")
     found = _LOADERS[options.name][1]()
     folder = options.out or Path(options.name)
     with results_folder(folder, ["edges.csv", "labels.csv"], overwrite=options.overwrite):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import r2_score
 
-from hypergauss import metrics
+from hypergauss import _checks, metrics
 from hypergauss.cli import inputs
 from hypergauss.cli.outputs import predictions, say, say_json, write_csv
 from hypergauss.cli.status import progress
@@ -65,9 +65,16 @@ def suggest(options: argparse.Namespace) -> None:
 
 
 def _own_names(model: Any, texts: Any) -> list[Any]:
-    """Return the model's own names of vertices given as text; unknown ones stay text, for the model to refuse."""
+    """Return the model's own names of vertices given as text; unknown ones are refused."""
     by_text = {str(name): name for name in model._vertices}
-    return [by_text.get(text, text) for text in texts]
+    unknown = list(dict.fromkeys(text for text in texts if text not in by_text))
+    if unknown:
+        near = _checks.did_you_mean(unknown[0], list(by_text)[:5000])
+        raise ValueError(
+            f"Vertices must be among the {len(by_text):,} that the model was fitted with. Got {unknown[0]!r}"
+            f"{_checks.others(len(unknown) - 1)}.{near} Fit again with a hypergraph that has them."
+        )
+    return [by_text[text] for text in texts]
 
 
 def _scores(model: Any, observed: pd.Series) -> dict[str, float]:
