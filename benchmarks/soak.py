@@ -26,7 +26,7 @@ import hypergauss as hg
 
 RESULTS = Path(__file__).parent / "results" / "soak.txt"
 #: Fits after which compiled programs are let go.
-EVERY = 25
+EVERY = 10
 #: Few sizes, so that most rounds fit and few compile.
 SIZES = ((12, 8), (30, 50), (60, 20))
 
