@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 
-.PHONY: setup demo test test-neighbours test-oldest lint format docs bench reproduce clean
+.PHONY: setup demo test test-neighbours test-oldest test-wheel lint format docs bench reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -49,6 +49,20 @@ $(OLDEST)/.installed: tests/oldest.txt
 	$(OLDEST)/bin/python -m pip install --quiet --requirement tests/oldest.txt
 	touch $@
 
+# The wheel as a user gets it: built, installed where nothing else is, and used from another folder.
+WHEEL := .venv-wheel
+test-wheel:
+	rm -rf $(WHEEL) dist
+	$(PYTHON) -m venv $(WHEEL)
+	$(WHEEL)/bin/python -m pip install --quiet --upgrade pip
+	$(WHEEL)/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(WHEEL)/bin/python -m pip install --quiet dist/hypergauss-*.whl
+	cd dist && ../$(WHEEL)/bin/python -c 'import hypergauss; assert "site-packages" in hypergauss.__file__, hypergauss.__file__'
+	cd dist && ../$(WHEEL)/bin/hypergauss datasets house-votes --out votes
+	cd dist && ../$(WHEEL)/bin/hypergauss fit --edges votes/edges.csv --labels votes/labels.csv --out results
+	cd dist && ../$(WHEEL)/bin/hypergauss predict results/model.hypergauss --out predictions.csv
+	test "$$(wc -l < dist/predictions.csv)" = "$$(wc -l < dist/results/predictions.csv)"
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -61,6 +75,7 @@ format: setup
 
 docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
 
 bench: setup
 	$(BIN)/python -m benchmarks
@@ -69,4 +84,4 @@ reproduce: setup
 	$(BIN)/hypergauss reproduce all --out results
 
 clean:
-	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) $(WHEEL) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

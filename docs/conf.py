@@ -12,6 +12,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas without a network, as everything else on the site
     "sphinx_gallery.gen_gallery",
 ]
 # Tutorials and plots are scripts, run by the build; one that fails fails the build.

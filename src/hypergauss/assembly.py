@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
-from hypergauss.names import locate, make_index, plain, unique_index
+from hypergauss.names import distinct_index, locate, make_index, plain, unique_index
 
 #: How many times as many as the rows whole numbers may be for a table of all of them to pay.
 _GAPS = 4
@@ -23,6 +24,17 @@ class Parts(NamedTuple):
     incidence: sp.csr_array
     vertices: pd.Index
     edges: pd.Index
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A column of names that is numbered already: different names, each with a row, and the number of each row's."""
+
+    codes: np.ndarray
+    names: Any
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 def of_members(edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]], vertices: Iterable[Any] | None) -> Parts:
@@ -95,7 +107,7 @@ def of_table(
         codes, edge_index = _codes(edge_values, column=edge, of="edges")
     else:
         edge_index = unique_index(edges, of="edges")
-        codes = locate(
+        codes = _located(
             edge_index,
             edge_values,
             argument=edge,
@@ -168,7 +180,7 @@ def _of_pairs(
         rows, vertex_index = _codes(values, column=column, of="vertices")
     else:
         vertex_index = unique_index(vertices, of="vertices")
-        rows = locate(
+        rows = _located(
             vertex_index,
             names,
             argument=column,
@@ -186,10 +198,19 @@ def _of_pairs(
 
 
 def _names_of(column: Any) -> Any:
-    """Return a column of names; one that pandas keeps as text or categories is numbered as it is, without a copy."""
+    """Return a column of names; one that is numbered, or that pandas keeps as text or categories, as it is."""
+    if isinstance(column, Numbered):
+        return column
     if isinstance(column, pd.Series) and isinstance(column.dtype, pd.CategoricalDtype | pd.StringDtype):
         return column.array
     return np.asarray(column)
+
+
+def _located(index: pd.Index, values: Any, **words: str) -> np.ndarray:
+    """Return the position of each name in an index."""
+    if isinstance(values, Numbered):
+        return locate(index, values.names, **words)[values.codes]
+    return locate(index, values, **words)
 
 
 def _codes(values: Any, *, column: str, of: str) -> tuple[np.ndarray, pd.Index]:
@@ -204,11 +225,13 @@ def _codes(values: Any, *, column: str, of: str) -> tuple[np.ndarray, pd.Index]:
             f"`{column}` must have a name in each row. Row {missing[0]}{_checks.others(len(missing) - 1)} has none. "
             "Drop those rows first."
         )
-    return codes, unique_index(uniques, of=of)
+    return codes, distinct_index(uniques, of=of)
 
 
 def _factorised(values: Any) -> tuple[np.ndarray, Any]:
     """Return the number of each name and the different names; categories without a row are left out."""
+    if isinstance(values, Numbered):
+        return values.codes, values.names
     if not isinstance(values, pd.Categorical):
         return _factorised_integers(values) if _is_dense(values) else pd.factorize(values)
     counts = np.bincount(values.codes[values.codes >= 0], minlength=len(values.categories))

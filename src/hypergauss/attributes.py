@@ -26,6 +26,8 @@ class Attributes(NamedTuple):
         Weights of vertices, which the model does not have.
     directions : dict of (vertex, edge) to tuple
         "head", "tail" or both, of a directed hypergraph's memberships. The model takes all as members alike.
+    absent : dict of (vertex, edge) to 0.0
+        Memberships that a file lists with weight 0: to the model there are none, but they are written again.
     network_type : str or None
         As a file names it: "undirected", "directed" or "asc" (abstract simplicial complex).
 
@@ -43,11 +45,12 @@ class Attributes(NamedTuple):
     metadata: Mapping[str, Any] = _NONE
     vertex_weights: Mapping[Any, float] = _NONE
     directions: Mapping[tuple[Any, Any], tuple[str, ...]] = _NONE
+    absent: Mapping[tuple[Any, Any], float] = _NONE
     network_type: str | None = None
 
     def restricted(self, vertices: pd.Index, edges: pd.Index) -> Attributes:
         """Return what concerns these vertices and hyperedges."""
-        if not any((self.vertices, self.edges, self.incidences, self.vertex_weights, self.directions)):
+        if not any(part for part in self._replace(metadata=_NONE) if isinstance(part, Mapping)):
             return self
         here, there = set(vertices), set(edges)
         return self._replace(
@@ -56,6 +59,7 @@ class Attributes(NamedTuple):
             incidences={(v, e): a for (v, e), a in self.incidences.items() if v in here and e in there},
             vertex_weights={v: weight for v, weight in self.vertex_weights.items() if v in here},
             directions={(v, e): d for (v, e), d in self.directions.items() if v in here and e in there},
+            absent={(v, e): weight for (v, e), weight in self.absent.items() if v in here and e in there},
         )
 
     def check(self, vertices: pd.Index, edges: pd.Index) -> None:
@@ -73,6 +77,7 @@ class Attributes(NamedTuple):
             edges=self.vertices,
             incidences={(e, v): notes for (v, e), notes in self.incidences.items()},
             metadata=self.metadata,
+            absent={(e, v): weight for (v, e), weight in self.absent.items()},
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

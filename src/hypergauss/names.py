@@ -73,6 +73,17 @@ def unique_index(names: Iterable[Any], *, of: str) -> pd.Index:
     return index
 
 
+def distinct_index(names: Any, *, of: str) -> pd.Index:
+    """Return an index of names that are known to be present, hashable and all different."""
+    if isinstance(names, np.ndarray) and names.dtype == object and _are_text(names):
+        return pd.Index(names, dtype=object)
+    return _index(names, of=of)
+
+
+def _are_text(names: np.ndarray) -> bool:
+    return pd.api.types.infer_dtype(names, skipna=False) == "string"
+
+
 def locate(index: pd.Index, names: Iterable[Any], *, argument: str, owner: str, cure: str) -> np.ndarray:
     """Return the position of each name, or explain which names are not there."""
     values = as_list(names)

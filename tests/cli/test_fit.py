@@ -2,10 +2,12 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -94,6 +96,33 @@ def test_labels_can_be_predicted_and_scored(folder, fitted, tmp_path, capsys):
     code, _, err = run(capsys, "predict", fitted / "model.hypergauss", "--out", tmp_path / "p.csv")
     assert code == 1
     assert "exists already" in err
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "message"),
+    [
+        ("--labels", "who,value\n0O1,1.5\n", r"Got '0O1'\. Did you mean"),
+        ("--vertices", "who\nnobody\nnoone\n", "Got 'nobody' and 1 other"),
+        ("--vertices", "", "is empty"),
+        ("--labels", "who\n001\n", "two columns"),
+    ],
+)
+def test_a_model_says_which_vertices_it_does_not_know(fitted, tmp_path, capsys, option, content, message):
+    (tmp_path / "asked.csv").write_text(content)
+    out = tmp_path / "out.csv"
+    code, _, err = run(capsys, "predict", fitted / "model.hypergauss", option, tmp_path / "asked.csv", "--out", out)
+    assert code == 1
+    assert re.search(message, err)
+    assert not out.exists()
+
+
+def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path, capsys):
+    with zipfile.ZipFile(tmp_path / "evil.hypergauss", "w") as archive:
+        archive.writestr("../evil.txt", "x")
+    code, _, err = run(capsys, "predict", tmp_path / "evil.hypergauss")
+    assert code == 1
+    assert "does not belong" in err
+    assert {path.name for path in tmp_path.iterdir()} == {"evil.hypergauss"}
 
 
 def test_suggestions_name_vertices_that_were_not_observed(folder, fitted, capsys):

@@ -1,5 +1,8 @@
 """HypergraphGPClassifier: probabilities, labels of any kind, and what it refuses."""
 
+import warnings
+
+import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,10 +11,12 @@ from sklearn.model_selection import cross_val_score
 
 from hypergauss import HypergraphGPClassifier, Spectrum
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
+from hypergauss.exceptions import LearningWarning
 from hypergauss.inference import LogNormal
 from hypergauss.inference.projection import SpectralFeatures
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import RobustMax, Softmax
+from tests.hypergraphs import random_hypergraph
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
 NAMES = np.array(["left", "centre", "right"])[PLANTED.communities]
@@ -199,3 +204,13 @@ def test_all_vertices_may_be_labelled():
 def test_what_it_refuses_is_named_with_its_rule(options, X, y, message):
     with pytest.raises(ValueError, match=message):
         quick(**options).fit(X, y)
+
+
+def test_learning_and_the_final_answer_share_one_compiled_program(caplog):
+    H = random_hypergraph(17, 9, seed=3)  # of a size that no other test has
+    labels = np.array(["a", "b"] * 6)
+    with warnings.catch_warnings(), jax.log_compiles(), caplog.at_level("WARNING"):
+        warnings.simplefilter("ignore", LearningWarning)
+        HypergraphGPClassifier(H, likelihood="logit", size_exponent=0.0, max_iterations=3).fit(H.vertices[:12], labels)
+    compiled = [record.getMessage() for record in caplog.records if "Compiling jit(_best_bound)" in record.getMessage()]
+    assert len(compiled) == 1

@@ -19,7 +19,11 @@ attrs = st.dictionaries(st.text(max_size=3), st.one_of(st.none(), st.booleans(),
 records = {
     "incidences": st.fixed_dictionaries(
         {"edge": names, "node": names},
-        optional={"weight": st.floats(0.125, 8), "direction": st.sampled_from(["head", "tail"]), "attrs": attrs},
+        optional={
+            "weight": st.one_of(st.just(0), st.floats(0.125, 8)),
+            "direction": st.sampled_from(["head", "tail"]),
+            "attrs": attrs,
+        },
     ),
     "nodes": st.fixed_dictionaries({"node": names}, optional={"weight": st.floats(-8, 8), "attrs": attrs}),
     "edges": st.fixed_dictionaries({"edge": names}, optional={"weight": st.floats(0.125, 8), "attrs": attrs}),
@@ -115,6 +119,54 @@ def test_a_membership_listed_twice_counts_once_or_adds_up():
     pair = {"edge": "e", "node": "v"}
     assert from_hif({"incidences": [pair, pair]}).incidence[0, 0] == 1
     assert from_hif({"incidences": [pair, pair | {"weight": 2.0}]}).incidence[0, 0] == 3
+
+
+def test_a_membership_of_weight_zero_is_none_but_not_forgotten():
+    content = {"incidences": [{"edge": "e", "node": "v", "weight": 0, "attrs": {"why": "absent"}}]}
+    H = from_hif(content)
+    assert (H.num_vertices, H.num_edges, H.num_incidences) == (1, 1, 0)
+    assert to_hif(H)["incidences"] == content["incidences"]
+    assert H.dual().attributes.absent == {("e", "v"): 0.0}
+    assert H.subhypergraph(vertices=[]).attributes.absent == {}
+
+
+#: The kinds of file that the standard's own tests accept and refuse, in our words.
+STANDARD = [
+    ({"incidences": []}, True),
+    ({"incidences": [], "nodes": [{"node": 1}]}, True),
+    ({"incidences": [], "edges": [{"edge": "meeting", "attrs": {"room": 3}}]}, True),
+    ({"incidences": [{"edge": "meeting", "node": 1, "attrs": {"late": True}}]}, True),
+    ({"incidences": [{"edge": "flow", "node": 1, "direction": "tail"}], "network-type": "directed"}, True),
+    ({"incidences": [], "metadata": {"author": {"name": "someone"}}}, True),
+    ({"incidences": [{"edge": "e", "node": 1}], "nodes": [{"node": 1, "weight": -2.5}]}, True),
+    ({}, False),
+    ({"incidences": [], "vertices": []}, False),
+    ({"incidences": [], "network-type": "bipartite"}, False),
+    ({"incidences": [], "nodes": [{"weight": 1.0}]}, False),
+    ({"incidences": [], "nodes": [{"node": 1, "colour": "red"}]}, False),
+    ({"incidences": [], "edges": [{"edge": 1, "colour": "red"}]}, False),
+    ({"incidences": [{"edge": 1, "node": 1, "colour": "red"}]}, False),
+    ({"incidences": [], "metadata": ["a list"]}, False),
+    ({"incidences": [{"edge": ["a list"], "node": 1}]}, False),
+]
+
+
+@pytest.mark.parametrize(("content", "is_valid"), STANDARD)
+def test_what_the_standard_accepts_is_kept_and_what_it_refuses_is_refused(content, is_valid):
+    if not is_valid:
+        with pytest.raises(FileError):
+            from_hif(content)
+        return
+    again = to_hif(from_hif(content))
+    for part in ("incidences", "metadata", "network-type"):
+        assert again.get(part) == content.get(part)
+    for part in ("nodes", "edges"):
+        assert all(record in again[part] for record in content.get(part, []))
+
+
+@pytest.mark.parametrize(("content", "is_valid"), STANDARD)
+def test_the_schema_says_the_same(schema, content, is_valid):
+    assert schema.is_valid(content) is is_valid
 
 
 def test_names_of_other_kinds_need_a_function(tmp_path):

@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import hypergauss as hg
 from hypergauss import parameters
+from hypergauss.inference.conditioning import evidence_of
 from tests.hypergraphs import random_hypergraph
 
 H = random_hypergraph(14, 9, seed=5)
@@ -127,8 +128,13 @@ def test_a_variational_model_of_gpjax_bounds_our_evidence(gpx, ours):
 # ---------------------------------------------------------------- GPyTorch
 
 
-def test_gpytorch_agrees_through_a_low_rank_root(ours):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed: `make test-neighbours`")
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch", reason="PyTorch is not installed: `make test-neighbours`")
+
+
+def gpytorch_model(torch, kernel):
+    """Return an exact model of GPyTorch and its evidence as a function without arguments."""
     gpytorch = pytest.importorskip("gpytorch")
     X, y = torch.tensor(ROWS[:, None], dtype=torch.float64), torch.tensor(Y)
     likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
@@ -137,23 +143,68 @@ def test_gpytorch_agrees_through_a_low_rank_root(ours):
     class Model(gpytorch.models.ExactGP):
         def __init__(self):
             super().__init__(X, y, likelihood)
-            self.mean_module, self.covar_module = gpytorch.means.ZeroMean(), hg.to_gpytorch(KERNEL)
+            self.mean_module, self.covar_module = gpytorch.means.ZeroMean(), hg.to_gpytorch(kernel)
 
         def forward(self, x):
             return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
     model = Model().double()
-    operator = model.covar_module(X).evaluate_kernel()
+    evidence = gpytorch.ExactMarginalLogLikelihood(likelihood, model)
+    return model, lambda: evidence(model(X), y) * len(Y)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_gpytorch_agrees_through_a_low_rank_root(torch, ours):
+    model, evidence = gpytorch_model(torch, KERNEL)
+    operator = model.covar_module(torch.tensor(ROWS[:, None], dtype=torch.float64)).evaluate_kernel()
     assert "LowRankRoot" in type(operator).__name__
-    np.testing.assert_allclose(operator.to_dense(), KERNEL.gram(ROWS, ROWS), atol=1e-10)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        evidence = gpytorch.ExactMarginalLogLikelihood(likelihood, model)(model(X), y) * len(Y)
-        model.eval()
-        predicted = model(torch.tensor(EVERY[:, None], dtype=torch.float64))
-        np.testing.assert_allclose(predicted.mean.detach(), ours.mean(EVERY)[:, 0], atol=1e-6)
-        np.testing.assert_allclose(predicted.variance.detach(), ours.variance(EVERY), atol=1e-6)
-    assert float(evidence.detach()) == pytest.approx(ours.log_evidence, abs=1e-6)
+    np.testing.assert_allclose(operator.to_dense().detach(), KERNEL.gram(ROWS, ROWS), atol=1e-10)
+    assert float(evidence().detach()) == pytest.approx(ours.log_evidence, abs=1e-6)
+    model.eval()
+    predicted = model(torch.tensor(EVERY[:, None], dtype=torch.float64))
+    np.testing.assert_allclose(predicted.mean.detach(), ours.mean(EVERY)[:, 0], atol=1e-6)
+    np.testing.assert_allclose(predicted.variance.detach(), ours.variance(EVERY), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "kernel",
+    [KERNEL, KERNEL + hg.kernels.Linear(np.linspace(-1, 1, 14)), hg.kernels.Diffusion(hg.Spectrum.of(H), 2.0)],
+    ids=["matern", "sum", "diffusion"],
+)
+def test_gpytorch_gets_the_gradient_of_our_evidence(torch, kernel):
+    import jax
+    import jax.numpy as jnp
+
+    model, evidence = gpytorch_model(torch, kernel)
+    evidence().backward()
+    observations = hg.inference.Observations.of(ROWS, Y[:, None])
+    ours = evidence_of(kernel, observations)
+
+    def of_theta(theta):
+        return ours(parameters.unpack(kernel, theta), jnp.asarray(NOISE), jnp.zeros(1))
+
+    wanted = jax.grad(of_theta)(jnp.asarray(parameters.pack(kernel)))
+    np.testing.assert_allclose(model.covar_module.theta.grad, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_gpytorch_learns_our_hyperparameters(torch):
+    model, evidence = gpytorch_model(torch, KERNEL)
+    before = float(evidence().detach())
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.1)
+    for _ in range(20):
+        optimiser.zero_grad()
+        (-evidence()).backward()
+        optimiser.step()
+    assert float(evidence().detach()) > before + 0.1
+    learned = model.covar_module.hypergauss()
+    assert isinstance(learned, hg.kernels.Matern)
+    assert float(learned.variance) != float(KERNEL.variance)
+    X = torch.tensor(ROWS[:, None], dtype=torch.float64)
+    np.testing.assert_allclose(
+        model.covar_module(X).to_dense().detach(), learned.gram(ROWS, ROWS), rtol=1e-9, atol=1e-10
+    )
 
 
 def test_gpytorch_refuses_what_has_no_root():

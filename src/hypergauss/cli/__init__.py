@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from _thread import interrupt_main
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from threading import Timer, main_thread
+from typing import Any
 
 from hypergauss.cache import cache_folder
 from hypergauss.cli.parser import make_parser
@@ -18,7 +23,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module, function = options.command
     _keep_what_is_compiled()
     try:
-        getattr(import_module(f"hypergauss.cli.{module}"), function)(options)
+        with _no_interrupt_lost():
+            from hypergauss.cli.status import progress
+
+            with progress("starting"):
+                command = getattr(import_module(f"hypergauss.cli.{module}"), function)
+            command(options)
         sys.stdout.flush()
     except KeyboardInterrupt:
         print("Interrupted. Nothing half-written was left behind.", file=sys.stderr)  # noqa: T201
@@ -30,6 +40,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"hypergauss: {error or type(error).__name__}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
+
+
+@contextmanager
+def _no_interrupt_lost() -> Iterator[None]:
+    """Repeat a Ctrl-C that arrives where nothing can be raised, such as while garbage is collected."""
+    otherwise = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            Timer(0.05, _interrupt).start()
+        else:
+            otherwise(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = otherwise
+
+
+def _interrupt() -> None:
+    """Interrupt the main thread, out of sleep where the system can."""
+    thread = main_thread().ident
+    if hasattr(signal, "pthread_kill") and thread is not None:
+        signal.pthread_kill(thread, signal.SIGINT)
+    else:
+        interrupt_main()
 
 
 def _keep_what_is_compiled() -> None:

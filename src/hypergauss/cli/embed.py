@@ -7,7 +7,8 @@ import argparse
 import pandas as pd
 
 from hypergauss.cli import inputs
-from hypergauss.cli.outputs import hand_over, progress
+from hypergauss.cli.outputs import hand_over
+from hypergauss.cli.status import progress
 from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 
 

@@ -12,7 +12,8 @@ from rich.console import Console
 from hypergauss._version import __version__
 from hypergauss.assessment import Assessment, assess
 from hypergauss.cli import inputs
-from hypergauss.cli.outputs import plain, predictions, progress, results_folder, say, say_json, write_csv, write_json
+from hypergauss.cli.outputs import plain, predictions, results_folder, say, say_json, write_csv, write_json
+from hypergauss.cli.status import progress
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import LearningWarning
 from hypergauss.experiments.tables import make_table
@@ -26,7 +27,8 @@ def fit(options: argparse.Namespace) -> None:
     """Fit, assess, predict, and write everything in the end."""
     if options.folds != 0 and options.folds < 2:
         raise ValueError(f"--folds must be 0, for none, or 2 at least. Got {options.folds}.")
-    problem = inputs.problem(options)
+    with progress("reading"):
+        problem = inputs.problem(options)
     with (
         results_folder(options.out, [PREDICTIONS, REPORT, METRICS, MODEL], overwrite=options.overwrite),
         progress("learning") as update,

@@ -11,9 +11,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.linalg import svds
 
+from hypergauss import _checks
 from hypergauss import datasets as data
 from hypergauss.cli import inputs
 from hypergauss.cli.outputs import results_folder, say, say_json, write_csv
+from hypergauss.cli.status import progress
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.saving import load
 from hypergauss.spectrum import Spectrum
@@ -33,19 +35,20 @@ _LOADERS: dict[str, tuple[str, Callable[[], Any]]] = {
 
 def info(options: argparse.Namespace) -> None:
     """Describe a hypergraph, or a saved model and its hypergraphs."""
-    if options.model is not None:
-        if options.edges is not None:
-            raise ValueError("--model stands in place of --edges. Give either.")
-        model = load(options.model)
-        relations = model.H if isinstance(model.H, dict) else {"hypergraph": model.H}
-        content: dict[str, Any] = {"estimator": type(model).__name__, "hyperparameters": model.hyperparameters_}
-        content |= {name: describe(part) for name, part in relations.items() if isinstance(part, Hypergraph)}
-    else:
-        content = describe(inputs.hypergraph(options))
+    if options.model is not None and options.edges is not None:
+        raise ValueError("--model stands in place of --edges. Give either.")
+    with progress("reading and counting"):
+        content = describe(inputs.hypergraph(options)) if options.model is None else _of_model(load(options.model))
     if options.json:
         say_json(content)
     else:
         _tell(content)
+
+
+def _of_model(model: Any) -> dict[str, Any]:
+    relations = model.H if isinstance(model.H, dict) else {"hypergraph": model.H}
+    content: dict[str, Any] = {"estimator": type(model).__name__, "hyperparameters": model.hyperparameters_}
+    return content | {name: describe(part) for name, part in relations.items() if isinstance(part, Hypergraph)}
 
 
 def describe(H: Hypergraph) -> dict[str, Any]:
@@ -124,7 +127,8 @@ def datasets(options: argparse.Namespace) -> None:
             say(f"{name:<14} {text}")
         return
     if options.name not in _LOADERS:
-        raise ValueError(f"There is no data set {options.name!r}. There are {', '.join(_LOADERS)}.")
+        near = _checks.did_you_mean(options.name, list(_LOADERS))
+        raise ValueError(f"There is no data set {options.name!r}.{near} There are {', '.join(_LOADERS)}.")
     found = _LOADERS[options.name][1]()
     folder = options.out or Path(options.name)
     with results_folder(folder, ["edges.csv", "labels.csv"], overwrite=options.overwrite):

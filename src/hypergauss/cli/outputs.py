@@ -13,21 +13,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from scipy.stats import norm
 
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.files import written_whole
 
 _HALF = float(norm.ppf(0.95))
-
-
-@contextmanager
-def progress(first: str) -> Iterator[Any]:
-    """Yield a function that says what is going on, where someone is looking."""
-    console = Console(stderr=True)
-    with console.status(first) as status:
-        yield status.update
 
 
 @contextmanager

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import r2_score
 
-from hypergauss import metrics
+from hypergauss import _checks, metrics
 from hypergauss.cli import inputs
 from hypergauss.cli.outputs import predictions, say, say_json, write_csv
+from hypergauss.cli.status import progress
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.io.tables import read_frame
 from hypergauss.saving import load
@@ -21,18 +22,8 @@ from hypergauss.suggestions import suggest_vertices
 
 def predict(options: argparse.Namespace) -> None:
     """Predict all vertices or those asked for, and score labels if there are any."""
-    model = load(options.model)
-    observed = None if options.labels is None else inputs.labels(options.labels, None, None, options)
-    if options.vertices is not None:
-        frame = read_frame(options.vertices, text=[0])
-        wanted = _own_names(model, frame.iloc[:, 0].astype(str))
-    else:
-        wanted = model._vertices if observed is None else _own_names(model, observed.index)
-    if observed is not None:
-        observed.index = _own_names(model, observed.index)
-        observed = observed[~observed.index.duplicated()]
-    table = predictions(model, wanted, observed)
-    scores = None if observed is None else _scores(model, observed)
+    with progress("predicting"):
+        table, scores = _predicted(load(options.model), options)
     if options.out is not None:
         write_csv(table, options.out, overwrite=options.overwrite)
     if options.json:
@@ -47,10 +38,25 @@ def predict(options: argparse.Namespace) -> None:
             print(f"{name}: {value:.4f}", file=sys.stderr)  # noqa: T201
 
 
+def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, float] | None]:
+    """Return a row for each vertex asked for, and the scores of labels if there are any."""
+    observed = None if options.labels is None else inputs.labels(options.labels, None, None, options)
+    if options.vertices is not None:
+        frame = read_frame(options.vertices, text=[0])
+        wanted = _own_names(model, frame.iloc[:, 0].astype(str))
+    else:
+        wanted = model._vertices if observed is None else _own_names(model, observed.index)
+    if observed is not None:
+        observed.index = _own_names(model, observed.index)
+        observed = observed[~observed.index.duplicated()]
+    return predictions(model, wanted, observed), None if observed is None else _scores(model, observed)
+
+
 def suggest(options: argparse.Namespace) -> None:
     """Say which vertices to observe next."""
-    model = load(options.model)
-    table = suggest_vertices(model, options.n, criterion=options.criterion, random_state=options.seed)
+    with progress("weighing vertices"):
+        model = load(options.model)
+        table = suggest_vertices(model, options.n, criterion=options.criterion, random_state=options.seed)
     if options.json:
         names = [str(name) for name in table.index]
         say_json({"criterion": options.criterion, "vertices": names, table.columns[0]: table.iloc[:, 0].tolist()})
@@ -59,9 +65,16 @@ def suggest(options: argparse.Namespace) -> None:
 
 
 def _own_names(model: Any, texts: Any) -> list[Any]:
-    """Return the model's own names of vertices given as text; unknown ones stay text, for the model to refuse."""
+    """Return the model's own names of vertices given as text; unknown ones are refused."""
     by_text = {str(name): name for name in model._vertices}
-    return [by_text.get(text, text) for text in texts]
+    unknown = list(dict.fromkeys(text for text in texts if text not in by_text))
+    if unknown:
+        near = _checks.did_you_mean(unknown[0], list(by_text)[:5000])
+        raise ValueError(
+            f"Vertices must be among the {len(by_text):,} that the model was fitted with. Got {unknown[0]!r}"
+            f"{_checks.others(len(unknown) - 1)}.{near} Fit again with a hypergraph that has them."
+        )
+    return [by_text[text] for text in texts]
 
 
 def _scores(model: Any, observed: pd.Series) -> dict[str, float]:

@@ -8,7 +8,8 @@ import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.cli import inputs
-from hypergauss.cli.outputs import hand_over, progress
+from hypergauss.cli.outputs import hand_over
+from hypergauss.cli.status import progress
 from hypergauss.factorisation import KPMF
 
 

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from hypergauss.inference.posterior import Posterior
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
+from hypergauss.kernels.base import feature_weights, remainder
 from hypergauss.spectrum.laplacians import ZhouLaplacian
 
 #: Singular values, relative to one, below which a left vector is no longer told by the right one.
@@ -105,7 +106,7 @@ def _told(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray) -> tuple[
     """Return diag(w / s) U_t' a, and w U_t' a where s is too small for that."""
     spectrum: Any = kernel.spectrum  # a hypergraph's, which has singular values and vectors of both sides
     s = spectrum.singular_values
-    coefficients = np.asarray(kernel.weights()) * (spectrum.vertex_vectors[rows].T @ alpha)
+    coefficients = np.asarray(feature_weights(kernel)) * (spectrum.vertex_vectors[rows].T @ alpha)
     clear = s > _SMALL
     return np.where(clear, coefficients / np.where(clear, s, 1.0), 0.0), np.where(clear, 0.0, coefficients)
 
@@ -116,5 +117,5 @@ def _spectral_part(kernel: SpectralKernel, row: int, rows: np.ndarray, alpha: np
     through, untold = _told(kernel, rows, alpha)
     values = incidence.data * (spectrum.edge_vectors[incidence.indices] @ through)
     rest = float(spectrum.vertex_vectors[row] @ untold)
-    rest += float(kernel.remainder(kernel.inputs(np.array([row])))) * float(alpha[rows == row].sum())
+    rest += float(remainder(kernel, None)) * float(alpha[rows == row].sum())
     return Part(label, incidence.indices, values, rest)

@@ -87,7 +87,7 @@ class LaplaceObjective(SiteObjective):
         super().__init__(model, data, start)
 
     def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
-        return _evidence_at_mode(theta, self.model, self.data, self.sites, priors, self.tolerance)
+        return _evidence_at_mode(theta, self.model, self.data, self.sites, priors, jnp.asarray(self.tolerance))
 
 
 @eqx.filter_jit
@@ -97,7 +97,7 @@ def _evidence_at_mode(
     data: LatentData,
     start: NaturalSites,
     priors: Matched,
-    tolerance: Array | float,
+    tolerance: Array,
 ) -> tuple[Array, Array, NaturalSites]:
     """Return the log evidence (plus log prior), its gradient in the coordinates theta, and the sites at the mode.
 

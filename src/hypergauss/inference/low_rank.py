@@ -27,6 +27,7 @@ from hypergauss.exceptions import NumericalError
 from hypergauss.inference.posterior import LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.inference.sites import Observations, Sites
 from hypergauss.kernels import Kernel
+from hypergauss.kernels.base import feature_weights, remainder
 
 #: Rows of features gathered at once, to keep memory at what the spectrum itself takes.
 _CHUNK = 8192
@@ -200,7 +201,7 @@ class LowRankPosterior(Posterior):
     def __init__(self, prior: Prior, sites: Sites) -> None:
         super().__init__(prior, sites)
         rank = _rank(prior.kernel)
-        self._weights = np.asarray(_weights(prior.kernel))
+        self._weights = np.asarray(feature_weights(prior.kernel))
         self._d = self._remainder(sites.rows) + np.asarray(sites.variance)
         G = np.zeros((rank, rank))
         for part, F in _feature_chunks(prior.kernel, sites.rows):
@@ -283,7 +284,7 @@ class LowRankPosterior(Posterior):
     def _remainder(self, rows: np.ndarray) -> np.ndarray:
         kernel = self.prior.kernel
         inputs = None if kernel.has_uniform_remainder else kernel.inputs(rows)
-        return np.broadcast_to(np.asarray(_remainder(kernel, inputs)), len(rows))
+        return np.broadcast_to(np.asarray(remainder(kernel, inputs)), len(rows))
 
     def _share(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which rows are observed, and rho at each row, 0 if it is not."""
@@ -293,16 +294,6 @@ class LowRankPosterior(Posterior):
         d = self._d[position[seen]]
         share[seen] = 1 - np.asarray(self.sites.variance)[position[seen]] / d
         return seen, share
-
-
-@eqx.filter_jit
-def _weights(kernel: Kernel) -> Float[Array, " r"]:
-    return kernel.weights()
-
-
-@eqx.filter_jit
-def _remainder(kernel: Kernel, inputs: Any) -> Array:
-    return kernel.remainder(inputs)
 
 
 def _rank(kernel: Kernel) -> int:

@@ -64,14 +64,12 @@ class DenseSystem(eqx.Module):
     def __call__(self, kernel: Kernel, mean: Float[Array, " L"], sites: NaturalSites) -> Marginals:
         """Return the marginals under the kernel, the same for all latents, and a constant mean for each."""
         K = kernel.cross(self.inputs, self.inputs)
-        eye = jnp.eye(K.shape[0])
 
         def one(mean: Array, shift: Array, precision: Array) -> tuple[Array, Array, Array, Array]:
-            factor = lu_factor(eye + K * precision)
+            S, log_det = posterior_covariance(K, precision)
             relative = shift - precision * mean
-            S = lu_solve(factor, K)
             centred = S @ relative
-            log_z = (shift * mean - precision * mean**2 / 2).sum() + (relative @ centred) / 2 - _log_det(factor[0]) / 2
+            log_z = (shift * mean - precision * mean**2 / 2).sum() + (relative @ centred) / 2 - log_det / 2
             return mean + centred, jnp.diagonal(S), log_z, _is_definite(S)
 
         return _for_each_latent(one, mean, sites)
@@ -96,25 +94,79 @@ class LowRankSystem(eqx.Module):
         F = jnp.asarray(kernel.features(self.inputs))
         w = kernel.weights()
         rho = jnp.broadcast_to(kernel.remainder(self.inputs), F.shape[:1])
-        eye = jnp.eye(F.shape[1])
 
         def one(mean: Array, shift: Array, precision: Array) -> tuple[Array, Array, Array, Array]:
             keep = 1 / (1 + rho * precision)
             relative = (shift - precision * mean) * keep
-            factor = lu_factor(eye + (F.T * (precision * keep)) @ F * w)
-            C = w[:, None] * lu_solve(factor, eye)
+            C, log_capacity, sign = coefficient_covariance((F.T * (precision * keep)) @ F, w)
             b = F.T @ relative
             fitted = F @ (C @ b)
             centred = keep * fitted + rho * relative
             variance = keep**2 * ((F @ C) * F).sum(axis=1) + keep * rho
             quadratic = b @ (C @ b) + (rho * relative**2 / keep).sum()
-            log_det = _log_det(factor[0]) - jnp.log(keep).sum()
+            log_det = log_capacity - jnp.log(keep).sum()
             log_z = (shift * mean - precision * mean**2 / 2).sum() + (quadratic - log_det) / 2
             # With a weight below zero, C need not be definite, and the sign of the determinant is all there is to see.
-            proper = _is_definite(C) if kernel.has_positive_weights else _sign(factor) > 0
+            proper = _is_definite(C) if kernel.has_positive_weights else sign > 0
             return mean + centred, variance, log_z, proper & (keep > 0).all()
 
         return _for_each_latent(one, mean, sites)
+
+
+@jax.custom_vjp
+def posterior_covariance(K: Float[Array, "n n"], b: Float[Array, " n"]) -> tuple[Array, Array]:
+    """Return S = (K^-1 + B)^-1 and log det(I + K B), B = diag(b), without inverting either.
+
+    Derivatives by hand, in products where those of an LU factorisation would be many solves: with T = I - S B,
+    dS = T dK T' - S dB S and d log det = tr(B T dK) + sum of S_ii db_i.
+    """
+    return _posterior_forward(K, b)[0]
+
+
+def _posterior_forward(K: Array, b: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    factor = lu_factor(jnp.eye(K.shape[0]) + K * b)
+    S = lu_solve(factor, K)
+    return (S, _log_det(factor[0])), (S, b)
+
+
+def _posterior_backward(saved: tuple[Array, Array], gradient: tuple[Array, Array]) -> tuple[Array, Array]:
+    S, b = saved
+    d_S, d_log_det = gradient
+    T = jnp.eye(S.shape[0]) - S * b
+    d_K = T.T @ d_S @ T + d_log_det * (b[:, None] * T).T
+    d_b = d_log_det * jnp.diagonal(S) - ((d_S.T @ S) * S).sum(axis=0)
+    return d_K, d_b
+
+
+posterior_covariance.defvjp(_posterior_forward, _posterior_backward)
+
+
+@jax.custom_vjp
+def coefficient_covariance(G: Float[Array, "r r"], w: Float[Array, " r"]) -> tuple[Array, Array, Array]:
+    """Return C = W P for P = (I + G W)^-1, the log of |det(I + G W)|, and the determinant's sign; G is symmetric.
+
+    Derivatives by hand: dC = P' dW P - C dG C and d log det = tr(C dG) + sum of (P G)_ii dw_i.
+    """
+    return _coefficient_forward(G, w)[0]
+
+
+def _coefficient_forward(G: Array, w: Array) -> tuple[tuple[Array, Array, Array], tuple[Array, ...]]:
+    eye = jnp.eye(G.shape[0])
+    factor = lu_factor(eye + G * w)
+    P = lu_solve(factor, eye)
+    return (w[:, None] * P, _log_det(factor[0]), _sign(factor)), (G, w, P)
+
+
+def _coefficient_backward(saved: tuple[Array, ...], gradient: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+    G, w, P = saved
+    d_C, d_log_det, _ = gradient
+    C = w[:, None] * P
+    d_G = d_log_det * C.T - C.T @ d_C @ C.T
+    d_w = d_log_det * (P * G.T).sum(axis=1) + ((P @ d_C) * P).sum(axis=1)
+    return d_G, d_w
+
+
+coefficient_covariance.defvjp(_coefficient_forward, _coefficient_backward)
 
 
 def _for_each_latent(

@@ -65,7 +65,7 @@ class VariationalObjective(SiteObjective):
     """The best bound at given hyperparameters."""
 
     def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
-        return _best_bound(theta, self.model, self.data, self.sites, priors, self.tolerance)
+        return _best_bound(theta, self.model, self.data, self.sites, priors, jnp.asarray(self.tolerance))
 
 
 @eqx.filter_jit
@@ -75,7 +75,7 @@ def _best_bound(
     data: LatentData,
     start: NaturalSites,
     priors: Matched,
-    tolerance: Array | float,
+    tolerance: Array,
 ) -> tuple[Array, Array, NaturalSites]:
     """Return the best bound (plus log prior), its gradient in the coordinates theta, and the sites that reach it."""
     state = best_sites(parameters.unpack(template, theta), data, start, tolerance)

@@ -37,7 +37,9 @@ def read_hif(path: str | os.PathLike[str]) -> Hypergraph:
 
     Vertices are in the order of ``nodes``, then of first appearance; hyperedges alike. A membership listed twice counts
     once, or adds up if it has weights. What the model does not know (attributes, weights of vertices, directions,
-    metadata) is kept in ``attributes``, and `write_hif` writes it again.
+    memberships of weight 0, metadata) is kept in ``attributes``, and `write_hif` writes it again. HIF allows any number
+    as a weight; a negative one of a membership, and one of a hyperedge that is not positive, has no meaning in the
+    model and is refused.
 
     Examples
     --------
@@ -108,6 +110,9 @@ def from_hif(content: Any) -> Hypergraph:
     for pair, record in zip(pairs, incidences, strict=True):
         if "direction" in record:
             directions[pair] = tuple(dict.fromkeys((*directions.get(pair, ()), record["direction"])))
+    total: dict[tuple[Any, Any], float] = {}
+    for pair, strength in zip(pairs, [] if strengths is None else strengths, strict=False):
+        total[pair] = total.get(pair, 0.0) + strength
     return H.with_attributes(
         vertices=_attrs(vertex_names, nodes),
         edges=_attrs(edge_names, edges),
@@ -117,6 +122,7 @@ def from_hif(content: Any) -> Hypergraph:
             v: record["weight"] for v, record in zip(vertex_names, nodes, strict=True) if "weight" in record
         },
         directions=directions,
+        absent={pair: 0.0 for pair, strength in total.items() if strength == 0},
         network_type=network_type,
     )
 
@@ -150,24 +156,21 @@ def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) ->
     vertices, edges = (_hif_names(index, names) for index in (H.vertices, H.edges))
     matrix = H.incidence.tocoo()
     order = np.lexsort((matrix.row, matrix.col))
-    incidences: list[dict[str, Any]] = []
-    pairs = zip(matrix.row[order].tolist(), matrix.col[order].tolist(), matrix.data[order].tolist(), strict=True)
     noted = bool(notes.incidences or notes.directions)
-    weighted = bool((matrix.data != 1.0).any())
-    for row, column, strength in pairs:
+    weighted = bool((matrix.data != 1.0).any() or notes.absent)
+    incidences: list[dict[str, Any]] = []
+    for row, column, strength in zip(
+        matrix.row[order].tolist(), matrix.col[order].tolist(), matrix.data[order].tolist(), strict=True
+    ):
         record: dict[str, Any] = {"edge": edges[column], "node": vertices[row]}
         if strength != 1.0:
             record["weight"] = strength
-        if not noted:
-            incidences.append(record)
-            continue
-        pair = (plain(H.vertices[row]), plain(H.edges[column]))
-        if notes.incidences.get(pair):
-            record["attrs"] = dict(notes.incidences[pair])
-        directions = notes.directions.get(pair, ())
-        if len(directions) > 1 and weighted:
-            record["weight"] = strength / len(directions)  # they add up when read
-        incidences += [record | {"direction": direction} for direction in directions] or [record]
+        pair = (plain(H.vertices[row]), plain(H.edges[column])) if noted else None
+        incidences += [record] if pair is None else _noted(record, pair, notes, weighted)
+    spelt = {plain(v): name for v, name in zip(H.vertices, vertices, strict=True)} if notes.absent else {}
+    named = {plain(e): name for e, name in zip(H.edges, edges, strict=True)} if notes.absent else {}
+    for v, e in notes.absent:
+        incidences += _noted({"edge": named[e], "node": spelt[v], "weight": 0.0}, (v, e), notes, weighted)
     content: dict[str, Any] = {"incidences": incidences}
     content["nodes"] = [
         _record("node", name, notes.vertex_weights.get(v), notes.vertices.get(v))
@@ -182,6 +185,16 @@ def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) ->
     if notes.network_type is not None:
         content["network-type"] = notes.network_type
     return content
+
+
+def _noted(record: dict[str, Any], pair: tuple[Any, Any], notes: Attributes, weighted: bool) -> list[dict[str, Any]]:
+    """Return a membership's record with what is noted of it, one for each of its directions."""
+    if notes.incidences.get(pair):
+        record["attrs"] = dict(notes.incidences[pair])
+    directions = notes.directions.get(pair, ())
+    if len(directions) > 1 and weighted:
+        record["weight"] = record.get("weight", 1.0) / len(directions)  # they add up when read
+    return [record | {"direction": direction} for direction in directions] or [record]
 
 
 def _record(kind: str, name: str | int, weight: float | None, attrs: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss.assembly import Numbered
 from hypergauss.exceptions import FileError
 from hypergauss.files import existing_file, read_text, written_whole, wrong_encoding
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.io.numbering import number_text
 
 _TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}
 _PARQUET = (".parquet", ".pq")
@@ -68,27 +71,50 @@ def read_table(
     if members is not None:
         frame = read_frame(file, text=[c for c in (edge, members) if c], separator=separator, encoding=encoding)
         return _from_lists(frame, file, edge, members, within, vertices, edge_weight)
-    frame = read_frame(file, text=[vertex or 0, edge or 1], separator=separator, encoding=encoding)
     if edge_weight is not None:
         raise ValueError(
             "`edge_weight` goes with `members`, one row a hyperedge. Got a table with one row a membership."
         )
-    if len(frame.columns) < 2:
-        only = ", ".join(map(str, frame.columns))
-        raise FileError(
-            f"{file} must have two columns at least, vertex and hyperedge. It has {only!r}. "
-            "Name what stands between columns with `separator`, or the column of lists with `members`."
-        )
-    used = [vertex or frame.columns[0], edge or frame.columns[1]] + ([weight] if weight else [])
-    named = {column: _column(frame, column, file) for column in used}
-    _no_gaps(frame, used[:2], file)
-    table: dict[str, Any] = {column: _numbered(named[column]) for column in used[:2]}
-    if weight:
-        table[weight] = _numbers(named[weight], weight, file)
+    table = _read_memberships(file, vertex, edge, weight, separator, encoding)
+    used = list(table)
     try:
         return Hypergraph.from_table(table, vertex=used[0], edge=used[1], weight=weight, vertices=vertices)
     except (ValueError, TypeError) as error:
         raise FileError(f"{file} holds no hypergraph that can be used. {error}") from error
+
+
+def _read_memberships(
+    file: Path, vertex: str | None, edge: str | None, weight: str | None, separator: str | None, encoding: str
+) -> dict[str, Any]:
+    """Return the columns of vertices and hyperedges, their names numbered, and of weights if asked for."""
+    is_parquet = _kind(file) == "parquet"
+    whole: Any
+    if is_parquet:
+        whole = _open_parquet(file)
+        columns = list(whole.schema_arrow.names)
+    else:
+        whole = read_frame(file, text=[vertex or 0, edge or 1], separator=separator, encoding=encoding)
+        columns = list(whole.columns)
+    if len(columns) < 2:
+        only = ", ".join(map(str, columns))
+        raise FileError(
+            f"{file} must have two columns at least, vertex and hyperedge. It has {only!r}. "
+            "Name what stands between columns with `separator`, or the column of lists with `members`."
+        )
+    used = [vertex or columns[0], edge or columns[1]] + ([weight] if weight else [])
+    for column in used:
+        _check_column(columns, column, file)
+    table: dict[str, Any]
+    if is_parquet:
+        table = _numbered_parquet(whole, used[:2], weight, file)
+    else:
+        _no_gaps(whole, used[:2], file)
+        table = {column: _numbered(whole[column], file) for column in used[:2]}
+        if weight:
+            table[weight] = whole[weight]
+    if weight:
+        table[weight] = _numbers(table[weight], weight, file)
+    return table
 
 
 def write_table(H: Hypergraph, path: str | os.PathLike[str], *, vertex: str = "vertex", edge: str = "edge") -> None:
@@ -170,59 +196,100 @@ def _guess_separator(file: Path, encoding: str) -> str:
     return max("\t;,", key=first.count)
 
 
-def _read_parquet(file: Path) -> pd.DataFrame:
-    """Read Parquet, columns of text as categories, which are numbered without a Python object a row."""
+@contextmanager
+def _parquet_errors(file: Path) -> Iterator[None]:
+    """Say in one sentence what Arrow finds wrong with a file."""
     arrow = _checks.optional("pyarrow", "parquet")
-    parquet = _checks.optional("pyarrow.parquet", "parquet")
     try:
-        table = parquet.read_table(file)
-        texts = [name for name, kind in zip(table.schema.names, table.schema.types, strict=True) if _is_text(kind)]
-        with ThreadPoolExecutor() as pool:  # Arrow holds no lock while it numbers text
-            numbered = pool.map(lambda name: table.column(name).combine_chunks().dictionary_encode(), texts)
-        for name, column in zip(texts, numbered, strict=True):
-            table = table.set_column(table.schema.get_field_index(name), name, column)
-        # The columns alone: what pandas has noted beside them may be damaged, or of another version.
-        return table.to_pandas(split_blocks=True, ignore_metadata=True)
+        yield
     except (arrow.ArrowException, ArithmeticError, LookupError, OSError, ValueError, TypeError) as error:
         reason = str(error).replace("\n", " ").strip()[:300]
         raise FileError(f"{file} cannot be read as Parquet: {reason}. Write it again, or give it as CSV.") from error
 
 
-def _is_text(kind: Any) -> bool:
-    return str(kind) in ("string", "large_string")
+def _open_parquet(file: Path) -> Any:
+    parquet = _checks.optional("pyarrow.parquet", "parquet")
+    with _parquet_errors(file):
+        return parquet.ParquetFile(file)
+
+
+def _read_parquet(file: Path) -> pd.DataFrame:
+    """Read Parquet as a frame: the columns alone, since what pandas noted beside them may be of another version."""
+    source = _open_parquet(file)
+    with _parquet_errors(file):
+        table = source.read()
+        table.validate(full=True)  # pandas would stumble over bytes that are no text when it comes to them
+        return table.to_pandas(split_blocks=True, ignore_metadata=True)
+
+
+def _numbered_parquet(source: Any, names: Sequence[str], weight: str | None, file: Path) -> dict[str, Any]:
+    """Read only the columns wanted, and number their names without a Python object a row."""
+    wanted = list(dict.fromkeys([*names, *([weight] if weight else [])]))
+    with _parquet_errors(file):
+        table = source.read(columns=wanted)
+        texts = [name for name in dict.fromkeys(names) if str(table.column(name).type) in ("string", "large_string")]
+        for name in texts:
+            if table.column(name).null_count:
+                _refuse_gaps(table.column(name).is_null().to_numpy(), name, file)
+        with ThreadPoolExecutor() as pool:  # neither Arrow nor NumPy holds Python's lock over a column
+            columns = dict(zip(texts, pool.map(lambda name: number_text(table.column(name)), texts), strict=True))
+        others = [name for name in wanted if name not in texts or name == weight]
+        frame = pd.DataFrame({name: table.column(name).to_pandas() for name in others})
+    _no_gaps(frame, [name for name in names if name in frame], file)
+    numbered = {n: _with_numbers(columns[n]) if n in columns else _numbered(frame[n], file) for n in names}
+    return numbered | ({weight: frame[weight]} if weight else {})
+
+
+def _check_column(columns: Sequence[Any], column: str, file: Path) -> None:
+    if column not in columns:
+        names = [str(name) for name in columns]
+        near = _checks.did_you_mean(str(column), names)
+        raise FileError(f"{file} must have a column {column!r}.{near} Its columns are {', '.join(names)}.")
+    if list(columns).count(column) > 1:
+        raise FileError(f"{file} has the column {column!r} twice. Rename one.")
 
 
 def _column(frame: pd.DataFrame, column: str, file: Path) -> pd.Series:
-    if column not in frame.columns:
-        columns = [str(name) for name in frame.columns]
-        near = _checks.did_you_mean(str(column), columns)
-        raise FileError(f"{file} must have a column {column!r}.{near} Its columns are {', '.join(columns)}.")
-    found = frame[column]
-    if isinstance(found, pd.DataFrame):
-        raise FileError(f"{file} has the column {column!r} twice. Rename one.")
-    return found
+    _check_column(list(frame.columns), column, file)
+    return frame[column]
 
 
 def _no_gaps(frame: pd.DataFrame, columns: Sequence[str], file: Path) -> None:
-    """Refuse rows without a name."""
     for column in columns:
-        missing = np.flatnonzero(frame[column].isna().to_numpy())
-        if len(missing):
-            raise FileError(
-                f"{file} must name a vertex and a hyperedge in each row. Row {missing[0] + 1:,} has no {column!r}"
-                f"{_checks.others(len(missing) - 1)}. Fill the cell, or take the row out."
-            )
+        _refuse_gaps(frame[column].isna().to_numpy(), column, file)
 
 
-def _numbered(values: pd.Series) -> pd.Series:
-    """Return names as categories, whole numbers if all of them read so."""
+def _refuse_gaps(is_missing: np.ndarray, column: str, file: Path) -> None:
+    """Refuse rows without a name."""
+    missing = np.flatnonzero(is_missing)
+    if len(missing):
+        raise FileError(
+            f"{file} must name a vertex and a hyperedge in each row. Row {missing[0] + 1:,} has no {column!r}"
+            f"{_checks.others(len(missing) - 1)}. Fill the cell, or take the row out."
+        )
+
+
+def _numbered(values: pd.Series, file: Path) -> Any:
+    """Return a column with its names numbered; whole numbers number themselves."""
     if values.dtype.kind in "iu":
-        return values
-    codes, uniques = pd.factorize(values)
-    names = pd.Index(uniques)
-    if len(names) and pd.api.types.infer_dtype(names) == "string" and names.str.fullmatch(_WHOLE_NUMBER).all():
-        names = names.astype("int64")
-    return pd.Series(pd.Categorical.from_codes(codes, names), index=values.index)
+        return values.to_numpy()
+    try:
+        codes, names = pd.factorize(values)
+    except TypeError as error:
+        raise FileError(
+            f"{file} must hold text or numbers in {values.name!r}, one name a row. "
+            f"Got {type(values.iloc[0]).__name__}. A column of lists is named with `members`."
+        ) from error
+    return _with_numbers(Numbered(codes, names))
+
+
+def _with_numbers(column: Numbered) -> Numbered:
+    """Return the same names, as whole numbers if all of them read so."""
+    names = np.asarray(column.names, dtype=object)
+    is_number = re.compile(_WHOLE_NUMBER).fullmatch
+    if len(names) and all(isinstance(name, str) and is_number(name) for name in names):
+        names = names.astype(np.int64)
+    return Numbered(column.codes, names)
 
 
 def _numbers(values: pd.Series, column: str, file: Path) -> np.ndarray:
@@ -255,15 +322,17 @@ def _from_lists(
         if column.duplicated().any():
             twice = column[column.duplicated()].iloc[0]
             raise FileError(f"{file} must name each hyperedge once in {edge!r}. {twice!r} occurs twice. Join its rows.")
-        names = _numbered(column).to_numpy()
+        numbered = _numbered(column, file)
+        names = numbered.names if isinstance(numbered, Numbered) else numbered
     weights = None if edge_weight is None else _numbers(_column(frame, edge_weight, file), edge_weight, file)
     split = _split(lists, within) if pd.api.types.infer_dtype(lists.dropna()) in ("string", "categorical") else lists
     rows = pd.DataFrame({"edge": np.arange(len(frame)), "vertex": split.reset_index(drop=True)})
     long = rows.explode("vertex", ignore_index=True).dropna(subset="vertex")
     long = long[long["vertex"] != ""]
+    columns = {"vertex": _numbered(long["vertex"], file), "edge": np.asarray(names)[long["edge"].to_numpy(np.int64)]}
     try:
         return Hypergraph.from_table(
-            {"vertex": _numbered(long["vertex"]), "edge": np.asarray(names)[long["edge"].to_numpy(dtype=np.int64)]},
+            columns,
             vertex="vertex",
             edge="edge",
             vertices=vertices,

@@ -350,6 +350,18 @@ def _variances(kernel: Kernel, inputs: Any) -> Float[Array, " n"]:
     return kernel.variances(inputs)
 
 
+@eqx.filter_jit
+def feature_weights(kernel: Kernel) -> Float[Array, " r"]:
+    """Return ``kernel.weights()``, compiled as one program: operation by operation takes seconds."""
+    return kernel.weights()
+
+
+@eqx.filter_jit
+def remainder(kernel: Kernel, inputs: Any) -> Float[Array, "*n"]:
+    """Return ``kernel.remainder(inputs)``, compiled as one program."""
+    return kernel.remainder(inputs)
+
+
 def scale_field(kernel: Any, factor: Any) -> Any:
     """Return a kernel with its ``variance`` field multiplied."""
     return eqx.tree_at(lambda k: k.variance, kernel, jnp.asarray(kernel.variance * factor))

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import gammaln, xlogy
@@ -385,14 +386,17 @@ def _density(kernel: SpectralKernel) -> Density:
 def _restrict(coefficients: Float[Array, " k"], left: Any, right: Any) -> Float[Array, " k"]:
     """Return the Bernstein coefficients on [left, right], by de Casteljau's subdivision of [0, 1]."""
     # The blossom of the polynomial, with j arguments at `right` and the others at `left`, is coefficient j. All of them
-    # at once, since one after another makes a program that takes seconds to compile.
+    # at once, and the steps in a loop: written out, they make a program that takes seconds to compile.
     degree = coefficients.shape[0] - 1
     number = jnp.arange(degree + 1)[:, None]
+
+    def step(values: Array, at: Array) -> tuple[Array, None]:
+        argument = jnp.where(number > at, right, left)
+        # The last column is of no use after a step, and takes no part in those to its left.
+        return (1 - argument) * values + argument * jnp.roll(values, -1, axis=1), None
+
     values = jnp.broadcast_to(coefficients, (degree + 1, degree + 1))
-    for step in range(degree):
-        argument = jnp.where(number > step, right, left)
-        values = (1 - argument) * values[:, :-1] + argument * values[:, 1:]
-    return values[:, 0]
+    return jax.lax.scan(step, values, jnp.arange(degree))[0][:, 0]
 
 
 def _log1p_ratio(x: Float[Array, " k"], t: Float[Array, ""]) -> Float[Array, " k"]:
