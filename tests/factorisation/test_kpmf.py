@@ -9,9 +9,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from hypergauss import KPMF, Hypergraph, LogNormal
+from hypergauss import KPMF, Hypergraph, LogNormal, Spectrum
 from hypergauss.exceptions import SamplingWarning, UnseenWarning
 from hypergauss.factorisation import gibbs
+from hypergauss.kernels import Matern
 from tests.factorisation.problems import random_ratings
 
 USER, ITEM, VALUE = random_ratings(40, 30, 0.4, seed=3)
@@ -45,7 +46,8 @@ def test_predictions_beat_the_mean_and_their_deviations_are_honest(model):
 
 def test_moments_are_those_of_the_samples(model):
     users, items = USERS[~KNOWN][:6], ITEMS[~KNOWN][:6]
-    mean, std = model._predictive().moments(*model._located(users, items))
+    prediction = model._prediction()
+    mean, std = prediction.predictive.moments(*prediction.rows(users, items))
     drawn = model.sample(users, items, 8000, random_state=1)
     assert drawn.shape == (8000, 6)
     assert np.all(np.abs(drawn.mean(axis=0) - mean) < 5 * std / np.sqrt(8000))
@@ -259,8 +261,9 @@ def test_the_mode_climbs_and_the_sparse_mode_follows(capsys):
 def test_the_mode_is_where_the_gradient_vanishes():
     model = KPMF(1, inference="map", noise_variance=0.5, biases=False, mean="zero", random_state=0, max_iterations=500)
     model.fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
-    table, problem = model._ratings, model._mode_problem
-    kernels = [np.asarray(kernel.gram()) for kernel, _ in model._kernels(table.hypergraph())]
+    table = model._ratings
+    spectrum = Spectrum.of(table.hypergraph())
+    kernels = [np.asarray(Matern(part, 1.5, 5.0).gram()) for part in (spectrum, spectrum.dual())]
 
     def log_posterior(u, w):
         residual = table.values - u[table.user] * w[table.item]
@@ -274,7 +277,6 @@ def test_the_mode_is_where_the_gradient_vanishes():
         du, dw = kernels[0] @ rng.standard_normal(len(u)), kernels[1] @ rng.standard_normal(len(w))
         slope = (log_posterior(u + 1e-4 * du, w + 1e-4 * dw) - log_posterior(u - 1e-4 * du, w - 1e-4 * dw)) / 2e-4
         assert abs(slope) < 1.0 * np.sqrt(du @ du + dw @ dw)
-    assert problem.precision == 2.0
 
 
 @pytest.mark.parametrize("kernel", ["diffusion", "independent"])
