@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # JAX and BLAS on few busy cores are quickest with one thread each.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# A file of tests stays with one process, which compiles what they share only once.
 XDIST ?= auto
+PYTEST := -m pytest --dist loadfile -n $(XDIST)
 
 .PHONY: setup demo test test-neighbours test-oldest test-wheel lint format docs bench reproduce clean
 
@@ -21,14 +23,14 @@ demo: setup
 	$(BIN)/hypergauss demo --out demo-output
 
 test: setup
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(XDIST) --durations=25
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) --durations=25
 
 # Packages that cap what others need: an environment of their own, with an older pandas, for the tests they concern.
 NEIGHBOURS := .venv-neighbours
 # A build for the CPU, where one is at hand; plain `torch` brings gigabytes for GPUs.
 TORCH ?= torch==2.13.0
 test-neighbours: $(NEIGHBOURS)/.installed
-	$(ONE_THREAD) $(NEIGHBOURS)/bin/python -m pytest -n $(XDIST) tests/io tests/neighbours tests/test_hypergraph.py tests/test_names.py
+	$(ONE_THREAD) $(NEIGHBOURS)/bin/python $(PYTEST) tests/io tests/neighbours tests/test_hypergraph.py tests/test_names.py
 
 $(NEIGHBOURS)/.installed: pyproject.toml
 	test -x $(NEIGHBOURS)/bin/python || $(PYTHON) -m venv $(NEIGHBOURS)
@@ -40,7 +42,7 @@ $(NEIGHBOURS)/.installed: pyproject.toml
 # The oldest versions of everything, for what reads, fits, saves and predicts.
 OLDEST := .venv-oldest
 test-oldest: $(OLDEST)/.installed
-	$(ONE_THREAD) PYTHONPATH=src $(OLDEST)/bin/python -m pytest -n $(XDIST) \
+	$(ONE_THREAD) PYTHONPATH=src $(OLDEST)/bin/python $(PYTEST) \
 	  tests/io tests/test_hypergraph.py tests/test_names.py tests/test_saving.py tests/test_suggestions.py tests/cli/test_fit.py
 
 $(OLDEST)/.installed: tests/oldest.txt

@@ -22,7 +22,7 @@ def main(path: str, kind: str) -> dict[str, float]:
     options = {"kernel": "independent"} if kind == "independent" else {"likelihood": kind}
     model = KPMF(bounds=(1, 5), random_state=0, **options)
     train, test = ([problem[f"{part}_{name}"] for name in ("user", "film", "rating")] for part in ("train", "test"))
-    seconds, _ = timed(model.fit, *train)
+    times, _ = timed(model.fit, *train)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenWarning)
         mean = model.predict(*test[:2])
@@ -30,7 +30,7 @@ def main(path: str, kind: str) -> dict[str, float]:
         density = float(model.log_density(*test).mean())
     truth = test[2]
     return {
-        "seconds": seconds,
+        **times,
         "rmse": float(np.sqrt(((mean - truth) ** 2).mean())),
         "density": density,
         "coverage": float(((truth >= low) & (truth <= high)).mean()),

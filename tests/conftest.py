@@ -5,6 +5,8 @@ from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before anything imports NumPy or JAX
+# Most of the time of the suite is compilation of programs that run for milliseconds: JAX's own switch for that.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402

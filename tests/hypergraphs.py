@@ -1,5 +1,6 @@
 """Hypergraphs to test with: drawn by Hypothesis, or random from a seed."""
 
+import jax
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -32,6 +33,11 @@ def hypergraphs(draw, shapes=SHAPES):
         edges=[f"e{j}" for j in range(M)],
         weights=weights,
     )
+
+
+def without_programs(test):
+    """Run a test of many hypergraphs operation by operation: else each number of incidences compiles a program."""
+    return jax.disable_jit()(test)
 
 
 def random_hypergraph(N, M, *, seed, density=0.35, awkward=True):

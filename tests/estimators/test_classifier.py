@@ -89,7 +89,7 @@ def test_a_vertex_given_twice_with_one_label_counts_once(fitted):
 def test_it_survives_clone_and_cross_validation():
     model = quick(learn=False)
     assert clone(model).H is model.H
-    assert cross_val_score(model, np.arange(90), NAMES, cv=3).mean() > 0.8
+    assert cross_val_score(model, np.arange(75), NAMES[:75], cv=3).mean() > 0.8
 
 
 def test_a_class_with_one_member_keeps_its_place():
@@ -150,7 +150,7 @@ def test_sampling_keeps_its_draws_and_averages_them():
 
 
 def test_a_class_missing_from_a_fold_is_missing_from_its_probabilities():
-    present = TRAIN[NAMES[TRAIN] != "right"]
+    present = np.flatnonzero(NAMES != "right")[: len(TRAIN)]
     model = quick(learn=False).fit(present, NAMES[present])
     assert list(model.classes_) == ["centre", "left"]
     assert model.predict_proba(TEST).shape == (40, 2)

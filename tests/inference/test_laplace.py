@@ -21,6 +21,7 @@ def test_two_classes_agree_with_scikit_learn(solver):
     objective = LaplaceObjective(model, data)
     objective.tolerance = TIGHT
     value, _ = objective.value_and_gradient(parameters.pack(model), ())
+    assert objective.value(parameters.pack(model), ()) == pytest.approx(value, abs=1e-9)
     vertices = np.arange(40.0)[:, None]
     of_gram = PairwiseKernel(metric=lambda a, b, gamma: K[int(a[0]), int(b[0])])
     peer = GaussianProcessClassifier(of_gram, optimizer=None, max_iter_predict=500).fit(vertices[rows], y)

@@ -60,3 +60,4 @@ def test_the_bound_of_a_gaussian_likelihood_is_the_log_evidence():
     objective = VariationalObjective(model, LatentData.of(KERNEL, ROWS, y))
     expected = oracles.log_evidence(np.asarray(KERNEL.gram()), ROWS, y[:, None], 1.0, np.array([0.3]))
     assert objective.value_and_gradient(parameters.pack(model), ())[0] == pytest.approx(expected, rel=1e-8)
+    assert objective.value(parameters.pack(model), ()) == pytest.approx(expected, rel=1e-8)

@@ -146,7 +146,8 @@ class LatentFit:
             return GaussianLatents.of(model, self.rows, learned.state, self.solver, workspace=objective.workspace)
         objective.tolerance = TIGHT
         # The function that learning has compiled also finds the sites.
-        objective.value_and_gradient(parameters.pack(model), match_priors(model, self.priors))
+        evaluate = objective.value_and_gradient if self.options["max_iterations"] else objective.value
+        evaluate(parameters.pack(model), match_priors(model, self.priors))
         return GaussianLatents.of(model, self.rows, objective.sites, self.solver, inducing=inducing)
 
     def _learn_in_batches(self, model: LatentModel, batch_size: int) -> Learned:

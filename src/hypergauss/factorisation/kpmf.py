@@ -2,50 +2,50 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
-from rich.progress import Progress
-from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
-from hypergauss.exceptions import UnseenWarning
-from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.draws import Kept, Predictive, Scale
-from hypergauss.factorisation.inducing import full_columns, sparse_columns
-from hypergauss.factorisation.mode import Mode, ModeProblem, find_mode
-from hypergauss.factorisation.ordinal import Grades
-from hypergauss.factorisation.ratings import Ratings, tabulate, views
+from hypergauss.factorisation.convergence import identified
+from hypergauss.factorisation.draws import Kept, Predictive
+from hypergauss.factorisation.fitting import (
+    fingerprint,
+    fixed_kernels,
+    gibbs_problem,
+    mode_problem,
+    progress,
+)
+from hypergauss.factorisation.mode import Mode, find_mode
+from hypergauss.factorisation.predicting import Prediction, as_draw, together
+from hypergauss.factorisation.ratings import Ratings, tabulate
 from hypergauss.factorisation.sampling import Checkpoint, check_schedule, sample
-from hypergauss.factorisation.sides import check_priors, check_relations, make_sides
+from hypergauss.factorisation.settings import check_bounds, check_settings
+from hypergauss.factorisation.sides import check_priors, check_relations
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.inducing import select_inducing_vertices
 from hypergauss.inference.priors import LogNormal
-from hypergauss.kernels import Diffusion, Matern, SpectralKernel
-from hypergauss.names import as_list
-from hypergauss.spectrum import Spectrum
 
-INFERENCES = ("gibbs", "map")
-KERNELS = ("matern", "diffusion", "independent")
-LIKELIHOODS = ("gaussian", "ordinal")
-PRECISIONS = {"single": np.float32, "double": np.float64}
-#: Bandwidth of the paper's diffusion kernel.
-_BETA = 0.01
-#: Eigenvectors kept unless told: on MovieLens, more change neither the error nor the density.
-_AUTO_RANK = 100
-#: Pairs whose predictions stand for all where convergence is checked.
-_WATCHED = 50
+#: What decides the draws, besides the ratings and the seed.
+_SETTINGS = (
+    "n_factors",
+    "likelihood",
+    "kernel",
+    "biases",
+    "rank",
+    "size_exponent",
+    "priors",
+    "tolerance",
+    "precision",
+    "user_relations",
+    "item_relations",
+)
 
 
 class KPMF(BaseEstimator):
@@ -214,11 +214,11 @@ class KPMF(BaseEstimator):
         ratings : array-like, shape (n,)
             How.
         """
-        self._check()
+        check_settings(self.get_params(deep=False))
         named = [check_relations("user_relations", self.user_relations)]
         named.append(check_relations("item_relations", self.item_relations))
         more = [[hypergraph.vertices for hypergraph in relations.values()] for relations in named]
-        given = _check_bounds(self.bounds)
+        given = check_bounds(self.bounds)
         table = tabulate(users, items, ratings, bounds=given, more_users=more[0], more_items=more[1])
         observed = (float(table.values.min()), float(table.values.max()))
         rng = check_random_state(self.random_state)
@@ -236,10 +236,7 @@ class KPMF(BaseEstimator):
 
         Users and items that `fit` has not seen have their prior, and a warning says so.
         """
-        user, item = self._located(users, items)
-        mean, std = self._predictive().moments(user, item)
-        if self.bounds_ is not None:
-            mean = np.clip(mean, *self.bounds_)
+        mean, std = self._prediction().moments(users, items)
         return (mean, std) if return_std else mean
 
     def predict_interval(
@@ -250,79 +247,35 @@ class KPMF(BaseEstimator):
         They are those of a normal distribution of the predictive mean and variance; for the ordered probit, the least
         and largest level whose cumulative probability passes (1 - level) / 2 and (1 + level) / 2.
         """
-        if not 0 < _checks.real("level", level) < 1:
-            raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
-        user, item = self._located(users, items)
-        predictive = self._predictive()
-        if predictive.levels is not None:
-            cumulative = predictive.probabilities(user, item).cumsum(axis=1)
-            ends = [(cumulative < share - 1e-12).sum(axis=1) for share in ((1 - level) / 2, (1 + level) / 2)]
-            low, high = (predictive.levels[np.minimum(end, len(predictive.levels) - 1)] for end in ends)
-            return low, high
-        mean, std = predictive.moments(user, item)
-        reach = norm.ppf(0.5 + level / 2) * std
-        limits = self.bounds_ if self.bounds_ is not None else (-np.inf, np.inf)
-        return np.clip(mean - reach, *limits), np.clip(mean + reach, *limits)
+        return self._prediction().interval(users, items, level)
 
     def predict_proba(self, users: Iterable[Any], items: Iterable[Any]) -> pd.DataFrame:
         """Return the probability of each rating level, one row a pair ("ordinal" only)."""
-        predictive = self._predictive()
-        if predictive.levels is None:
-            raise ValueError("`predict_proba` needs ratings as ordered classes. Fit with likelihood='ordinal'.")
-        return pd.DataFrame(predictive.probabilities(*self._located(users, items)), columns=predictive.levels)
+        return self._prediction().probabilities(users, items)
 
     def log_density(self, users: Iterable[Any], items: Iterable[Any], ratings: Any) -> np.ndarray:
         """Return the log predictive density of each rating; the log probability for ordered classes."""
-        values = _checks.finite_array("ratings", ratings, missing="Leave those pairs out.")
-        user, item = self._located(users, items)
-        _checks.same_length("users", len(user), "ratings", len(values))
-        predictive = self._predictive()
-        if predictive.levels is not None and not np.isin(values, predictive.levels).all():
-            raise ValueError(f"`ratings` must be among the levels seen in `fit`, {predictive.levels.tolist()}.")
-        return predictive.log_density(user, item, values)
+        return self._prediction().log_density(users, items, ratings)
 
     def sample(self, users: Iterable[Any], items: Iterable[Any], size: int = 1, random_state: Any = None) -> np.ndarray:
         """Draw new ratings from the predictive distribution, shape (size, n)."""
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        return self._predictive().sample(*self._located(users, items), _checks.count("size", size), rng)
+        return self._prediction().sample(users, items, size, rng)
 
     def recommend(self, user: Any, n: int = 10, *, include_seen: bool = False) -> pd.DataFrame:
         """Return the n items of the highest predicted rating for a user, with the standard deviation of a new rating.
 
         Items that the user has rated are left out unless asked for.
         """
-        check_is_fitted(self, "users_")
-        _checks.count("n", n)
-        row = self._located([user], self.items_[:1])[0][0]
-        seen = self._ratings.item[self._ratings.user == row]
-        rows = np.arange(len(self.items_)) if include_seen else np.setdiff1d(np.arange(len(self.items_)), seen)
-        mean, std = self._predictive().moments(np.full(len(rows), row), rows)
-        if self.bounds_ is not None:
-            mean = np.clip(mean, *self.bounds_)
-        best = np.argsort(-mean, kind="stable")[:n]
-        return pd.DataFrame({"item": self.items_[rows[best]], "rating": mean[best], "std": std[best]})
+        return self._prediction().best(user, n, include_seen=include_seen)
 
     def inference_data(self) -> Any:
         """Return what is identified of the draws as ArviZ's ``InferenceData``, for R-hat and effective sample sizes.
 
         Factors can turn and change sign without changing a prediction, so predictions stand for them: those of fifty
-        rated pairs, the noise and the thresholds.
+        rated pairs, the variances of biases, of u_i . w_j and of the noise, and the thresholds.
         """
-        arviz = _checks.optional("arviz", "mcmc")
-        kept = self._kept()
-        table = self._ratings
-        watched = np.linspace(0, len(table.values) - 1, min(_WATCHED, len(table.values))).astype(int)
-        predictions = []
-        for chain in kept:
-            u, w = chain.users[:, table.user[watched]], chain.items[:, table.item[watched]]
-            products = (u[..., 1:] * w[..., 1:]).sum(axis=-1)
-            predictions.append(chain.mean[:, None] + u[..., 0] + w[..., 0] + products)
-        posterior = {"prediction": np.stack(predictions)}
-        if self.likelihood == "gaussian":
-            posterior["noise_variance"] = np.stack([chain.noise_variance for chain in kept])
-        else:
-            posterior["thresholds"] = np.stack([chain.thresholds for chain in kept])
-        return arviz.from_dict(posterior=posterior, dims={"prediction": ["pair"], "thresholds": ["threshold"]})
+        return identified(self._kept(), self._ratings, self.likelihood)
 
     def relation_weights(self) -> pd.DataFrame:
         """Return mean and standard deviation of each relation's weight, as a multiple of a column's variance."""
@@ -339,92 +292,62 @@ class KPMF(BaseEstimator):
             ]
         return pd.DataFrame(rows, columns=["side", "relation", "weight", "std"])
 
-    def _check(self) -> None:
-        """Check parameters before any work."""
-        _checks.count("n_factors", self.n_factors)
-        _checks.one_of("inference", self.inference, INFERENCES)
-        _checks.one_of("likelihood", self.likelihood, LIKELIHOODS)
-        _checks.one_of("kernel", self.kernel, KERNELS)
-        _checks.one_of("mean", self.mean, ("learned", "zero"))
-        _checks.one_of("precision", self.precision, tuple(PRECISIONS))
-        _checks.positive("tolerance", self.tolerance)
-        _checks.count("n_jobs", self.n_jobs)
-        if isinstance(self.rank, str):
-            _checks.one_of("rank", self.rank, ("auto",))
-        gibbs_only = {"likelihood": "gaussian", "user_relations": None, "item_relations": None, "checkpoint": None}
-        map_only = {"mean": "learned", "inducing": None}
-        others = gibbs_only if self.inference == "map" else map_only
-        for name, usual in others.items():
-            if getattr(self, name) not in (usual, {}):
-                only = "gibbs" if self.inference == "map" else "map"
-                raise ValueError(
-                    f"`{name}` must be left as it is unless inference={only!r}. Got {getattr(self, name)!r}."
-                )
-        if self.inference == "gibbs" and self.kernel == "diffusion":
-            raise ValueError(
-                "`kernel='diffusion'` needs inference='map'; 'matern' draws nu, to which infinity belongs."
-            )
-        if self.kernel == "independent" and self.inducing is not None:
-            raise ValueError("`inducing` needs a kernel on the hypergraph. Got kernel='independent'.")
-
     def _fit_gibbs(
         self,
         table: Ratings,
         relations: tuple[Mapping[str, Hypergraph], Mapping[str, Hypergraph]],
         rng: np.random.RandomState,
     ) -> None:
-        dtype = PRECISIONS[self.precision]
         schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin)
-        grades = _grades(table, np.dtype(dtype)) if self.likelihood == "ordinal" else None
-        sides = make_sides(
+        problem, scale = gibbs_problem(
             table,
+            relations,
+            n_factors=self.n_factors,
+            likelihood=self.likelihood,
             kernel=self.kernel,
-            rank=self._rank(_AUTO_RANK if min(table.shape) > _AUTO_RANK else None),
-            size_exponent=_checks.real("size_exponent", self.size_exponent),
+            biases=self.biases,
+            rank=self.rank,
+            size_exponent=self.size_exponent,
             priors=check_priors(self.priors),
-            relations=relations,
-            dtype=dtype,
+            tolerance=self.tolerance,
+            precision=self.precision,
         )
-        scale = _scale(table.values)
-        values = ((table.values - scale.center) / scale.spread).astype(dtype)
-        problem = gibbs.Problem(sides, views(table, dtype), values, grades, self.n_factors, self.biases, self.tolerance)
-        seed = np.random.SeedSequence(rng.randint(2**32, size=4, dtype=np.uint64).tolist())
-        with _progress(self.show_progress, "sweeps") as report:
-            kept = sample(
+        entropy = rng.randint(2**32, size=4, dtype=np.uint64).tolist()
+        checkpoint = self._checkpoint(table, entropy)
+        with progress(self.show_progress, "sweeps") as report:
+            self.draws_: list[Kept] = sample(
                 problem,
                 schedule,
-                seed,
+                np.random.SeedSequence(entropy),
                 n_jobs=self.n_jobs,
-                checkpoint=self._checkpoint(table, seed),
+                checkpoint=checkpoint,
                 report=report,
             )
-        self.draws_ = kept
-        self._scale, self._levels = scale, None if grades is None else grades.levels
+        self._scale, self._levels = scale, None if problem.grades is None else problem.grades.levels
 
     def _fit_map(self, table: Ratings, rng: np.random.RandomState) -> None:
-        dtype = np.float64
-        columns_count = self.n_factors + int(self.biases)
-        kernels = self._kernels(table.hypergraph())
-        seeds = rng.randint(2**31, size=3)
-        columns = []
-        for number, (kernel, hypergraph) in enumerate(kernels):
-            if self.inducing is None:
-                columns.append(full_columns(kernel, columns_count, dtype))
-                continue
-            names = select_inducing_vertices(hypergraph, self.inducing[number], random_state=int(seeds[number]))
-            rows = hypergraph.vertex_rows(names)
-            columns.append(sparse_columns(kernel, rows, columns_count, dtype))
-        center = float(table.values.mean()) if self.mean == "learned" else 0.0
-        problem = ModeProblem(
-            (columns[0], columns[1]),
-            views(table, dtype),
-            table.values - center,
-            self.n_factors,
-            self.biases,
-            1.0 / _checks.positive("noise_variance", self.noise_variance),
-            min(self.tolerance, 1e-4),
+        kernels = fixed_kernels(
+            table.hypergraph(),
+            kernel=self.kernel,
+            rank=self.rank,
+            size_exponent=self.size_exponent,
+            nu=self.nu,
+            lengthscale=self.lengthscale,
+            variance=self.variance,
         )
-        with _progress(self.show_progress, "steps") as report:
+        seeds = rng.randint(2**31, size=3)
+        problem, scale = mode_problem(
+            table,
+            kernels,
+            seeds[:2],
+            n_factors=self.n_factors,
+            biases=self.biases,
+            mean=self.mean,
+            inducing=self.inducing,
+            noise_variance=self.noise_variance,
+            tolerance=self.tolerance,
+        )
+        with progress(self.show_progress, "steps") as report:
             self.mode_: Mode = find_mode(
                 problem,
                 np.random.default_rng(int(seeds[2])),
@@ -432,50 +355,18 @@ class KPMF(BaseEstimator):
                 enough=1e-5,
                 report=report,
             )
-        self._mode_problem = problem
-        self._scale, self._levels = Scale(center, 1.0), None
+        self._scale, self._levels = scale, None
 
-    def _kernels(self, hypergraph: Hypergraph) -> list[tuple[SpectralKernel, Hypergraph]]:
-        """Return the fixed kernels of users and of items, with the hypergraphs to select inducing vertices on."""
-        pairs = [hypergraph, hypergraph.dual()]
-        if self.kernel == "diffusion":
-            spectra = [Spectrum.of(H.clique_expansion(), self._rank(), laplacian="unnormalised") for H in pairs]
-            return [
-                (Diffusion(spectrum, _BETA, variance=self.variance), H)
-                for spectrum, H in zip(spectra, pairs, strict=True)
-            ]
-        spectrum = Spectrum.of(hypergraph, self._rank(), self.size_exponent)
-        if self.kernel == "independent":
-            return [
-                (Diffusion(part, 1e-12, variance=self.variance), H)
-                for part, H in zip((spectrum, spectrum.dual()), pairs, strict=True)
-            ]
-        return [
-            (Matern(part, self.nu, self.lengthscale, variance=self.variance), H)
-            for part, H in zip((spectrum, spectrum.dual()), pairs, strict=True)
-        ]
-
-    def _rank(self, most: int | None = None) -> int | None:
-        """Return how many eigenvectors to keep, where "auto" means ``most``."""
-        return most if isinstance(self.rank, str) else self.rank
-
-    def _checkpoint(self, table: Ratings, seed: np.random.SeedSequence) -> Checkpoint | None:
+    def _checkpoint(self, table: Ratings, entropy: list[int]) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         if self.random_state is None:
             raise ValueError(
                 "`checkpoint` needs a `random_state`, or the run could not be told from another. Pass a number."
             )
-        settings = {
-            name: repr(getattr(self, name))
-            for name in ("n_factors", "likelihood", "kernel", "biases", "rank", "size_exponent", "priors", "tolerance")
-        }
-        settings |= {name: repr(getattr(self, name)) for name in ("precision", "user_relations", "item_relations")}
-        digest = hashlib.sha256(json.dumps([settings, [int(part) for part in seed.entropy]]).encode())  # type: ignore[union-attr]
-        for array in (table.user, table.item, table.values):
-            digest.update(np.ascontiguousarray(array).tobytes())
+        settings = json.dumps([{name: repr(getattr(self, name)) for name in _SETTINGS}, entropy])
         every = _checks.count("checkpoint_every", self.checkpoint_every)
-        return Checkpoint(Path(self.checkpoint), every, digest.hexdigest())
+        return Checkpoint(Path(self.checkpoint), every, fingerprint(table, settings))
 
     def _kept(self) -> list[Kept]:
         check_is_fitted(self, "users_")
@@ -483,87 +374,11 @@ class KPMF(BaseEstimator):
             raise ValueError("There are draws only with inference='gibbs'.")
         return self.draws_
 
-    def _predictive(self) -> Predictive:
+    def _prediction(self) -> Prediction:
         check_is_fitted(self, "users_")
-        if self.inference == "map":
-            return Predictive(self._as_draw(), self._scale, None)
-        parts = zip(*self.draws_, strict=True)
-        return Predictive(Kept(*(np.concatenate(part) for part in parts)), self._scale, self._levels)
-
-    def _as_draw(self) -> Kept:
-        """Return the mode in the form of a single draw; those not seen have the kernels' mean variance."""
-        users, items = self.mode_.users, self.mode_.items
-        lone = np.full((1, users.shape[1]), float(self.variance))
-        lone[0, 0] *= self.biases
-        none = np.zeros((1, 0))
-        parts = {"mean": np.zeros(1), "noise_variance": np.full(1, float(self.noise_variance)), "thresholds": none}
-        shape = np.zeros((1, 2, users.shape[1]))
-        return Kept(
-            users[None],
-            items[None],
-            lone,
-            lone,
-            **parts,
-            nu=shape,
-            lengthscale=shape,
-            variance=shape,
-            user_weights=none,
-            item_weights=none,
-        )
-
-    def _located(self, users: Iterable[Any], items: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows of pairs given by name; -1 for those that were not there in `fit`."""
-        check_is_fitted(self, "users_")
-        rows = []
-        for argument, names, index in (("users", users, self.users_), ("items", items, self.items_)):
-            values = as_list(names)
-            found = index.get_indexer(pd.Index(values, dtype=index.dtype if len(values) == 0 else None))
-            unseen = np.flatnonzero(found < 0)
-            if len(unseen):
-                warnings.warn(
-                    f"`{argument}` has {len(unseen):,} names that `fit` did not see, first {values[unseen[0]]!r}: "
-                    "their predictions are those of the prior.",
-                    UnseenWarning,
-                    stacklevel=3,
-                )
-            rows.append(np.asarray(found))
-        _checks.same_length("users", len(rows[0]), "items", len(rows[1]))
-        return rows[0], rows[1]
-
-
-def _scale(values: np.ndarray) -> Scale:
-    spread = float(values.std())
-    return Scale(float(values.mean()), spread if spread > 0 else 1.0)
-
-
-def _grades(table: Ratings, dtype: np.dtype) -> Grades:
-    levels, label = np.unique(table.values, return_inverse=True)
-    if not 2 <= len(levels) <= 100:
-        raise ValueError(
-            f"`likelihood='ordinal'` needs from 2 to 100 different ratings. Got {len(levels):,}. Use 'gaussian', or "
-            "round them."
-        )
-    return Grades(levels, label, table.user, table.item, dtype)
-
-
-def _check_bounds(bounds: Any) -> tuple[float, float] | None:
-    if bounds is None or (isinstance(bounds, str) and bounds == "observed"):
-        return None
-    try:
-        low, high = (_checks.real("bounds", bound) for bound in bounds)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"`bounds` must be two numbers, 'observed' or None. Got {bounds!r}.") from error
-    if not low < high:
-        raise ValueError(f"`bounds` must increase. Got {low:g} and {high:g}.")
-    return low, high
-
-
-@contextmanager
-def _progress(show: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function that moves a bar, or None."""
-    if not show:
-        yield None
-        return
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        if self.inference == "gibbs":
+            predictive = Predictive(together(self.draws_), self._scale, self._levels)
+        else:
+            mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
+            predictive = Predictive(mode, self._scale, self._levels)
+        return Prediction(predictive, self._ratings, self.bounds_)

@@ -72,6 +72,9 @@ class EvidenceObjective(Objective):
         value, gradient = _value_and_gradient(jnp.asarray(theta), self.model, self.evidence, priors)
         return float(value), np.asarray(gradient)
 
+    def value(self, theta: np.ndarray, priors: Matched) -> float:  # noqa: D102
+        return float(_value(jnp.asarray(theta), self.model, self.evidence, priors))
+
 
 def learn(
     model: GaussianModel,
@@ -112,17 +115,19 @@ def _objective(
 
 
 @eqx.filter_jit
-def _value_and_gradient(
-    theta: Array, template: GaussianModel, evidence: Evidence, priors: Matched
-) -> tuple[Array, Array]:
-    """Return log evidence + log prior and its gradient at coordinates theta.
+def _value(theta: Array, template: GaussianModel, evidence: Evidence, priors: Matched) -> Array:
+    """Return log evidence + log prior at coordinates theta.
 
     The template and the data are arguments, not constants, so that another spectrum of the same shape does not
     compile again. Eigenvectors among them that no formula touches are never copied to JAX.
     """
+    model = parameters.unpack(template, theta)
+    return model.log_evidence(evidence) + log_prior(model, priors)
 
-    def objective(theta: Array) -> Array:
-        model = parameters.unpack(template, theta)
-        return model.log_evidence(evidence) + log_prior(model, priors)
 
-    return jax.value_and_grad(objective)(theta)
+@eqx.filter_jit
+def _value_and_gradient(
+    theta: Array, template: GaussianModel, evidence: Evidence, priors: Matched
+) -> tuple[Array, Array]:
+    """Return the same and its gradient."""
+    return jax.value_and_grad(_value)(theta, template, evidence, priors)

@@ -86,8 +86,34 @@ class LaplaceObjective(SiteObjective):
             )
         super().__init__(model, data, start)
 
-    def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
-        return _evidence_at_mode(theta, self.model, self.data, self.sites, priors, jnp.asarray(self.tolerance))
+    def evaluate(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
+        return _evidence_at_mode(theta, self.model, self.data, self.sites, priors, tolerance)
+
+    def find(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, NaturalSites]:  # noqa: D102
+        return _evidence_alone(theta, self.model, self.data, self.sites, priors, tolerance)
+
+
+@eqx.filter_jit
+def _evidence_alone(
+    theta: Array,
+    template: LatentModel,
+    data: LatentData,
+    start: NaturalSites,
+    priors: Matched,
+    tolerance: Array,
+) -> tuple[Array, NaturalSites]:
+    """Return the log evidence (plus log prior) at coordinates theta, and the sites at the mode."""
+    model = parameters.unpack(template, theta)
+    f = mode_sites(model, data, start, tolerance).marginals.mean
+    # The evidence is not flat in f as the posterior is: a full step more squares what is left of the error.
+    mode = _newton(model, data, f)
+    value = log_evidence(model, data, mode) + log_prior(model, priors)
+    return value, curvature_sites(model.likelihood, mode, data.y)
+
+
+def _newton(model: LatentModel, data: LatentData, f: Float[Array, "n L"]) -> Float[Array, "n L"]:
+    """Return where a full Newton step from f leads."""
+    return data.system(model.kernel, model.mean, curvature_sites(model.likelihood, f, data.y)).mean
 
 
 @eqx.filter_jit
@@ -111,10 +137,8 @@ def _evidence_at_mode(
         return log_evidence(model, data, f) + log_prior(model, priors)
 
     def newton(theta: Array, f: Array) -> Array:
-        model = parameters.unpack(template, theta)
-        return data.system(model.kernel, model.mean, curvature_sites(model.likelihood, f, data.y)).mean
+        return _newton(parameters.unpack(template, theta), data, f)
 
-    # The evidence is not flat in f as the posterior is: a full step more squares what is left of the error.
     mode = jax.lax.stop_gradient(newton(theta, state.marginals.mean))
     value, (direct, at_mode) = jax.value_and_grad(objective, argnums=(0, 1))(theta, mode)
     _, pull = jax.vjp(newton, theta, mode)

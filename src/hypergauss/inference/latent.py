@@ -113,14 +113,25 @@ class SiteObjective(Objective):
         return len(self.data.rows)
 
     @abstractmethod
-    def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:
-        """Return value, gradient, and the sites found, from ``self.sites`` to ``self.tolerance``."""
+    def evaluate(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, Array, NaturalSites]:
+        """Return value, gradient, and the sites found from ``self.sites``, to a tolerance."""
+
+    @abstractmethod
+    def find(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, NaturalSites]:
+        """Return value and sites alone."""
 
     def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
-        value, gradient, sites = self.evaluate(jnp.asarray(theta), priors)
+        # The tolerance is passed as an array, so that one program serves both.
+        value, gradient, sites = self.evaluate(jnp.asarray(theta), priors, parameters.as_array(self.tolerance))
         if value > self._highest and np.isfinite(gradient).all():
             self._highest, self.sites = float(value), sites
         return float(value), np.asarray(gradient)
+
+    def value(self, theta: np.ndarray, priors: Matched) -> float:  # noqa: D102
+        value, sites = self.find(jnp.asarray(theta), priors, parameters.as_array(self.tolerance))
+        if value > self._highest:
+            self._highest, self.sites = float(value), sites
+        return float(value)
 
     @property
     def state(self) -> NaturalSites:

@@ -47,6 +47,10 @@ class Objective(ABC):
     def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:
         """Return the objective plus the log prior, and its gradient, at coordinates theta."""
 
+    def value(self, theta: np.ndarray, priors: Matched) -> float:
+        """Return the objective plus the log prior; an objective that compiles less for it says how."""
+        return self.value_and_gradient(theta, priors)[0]
+
 
 class Learned(NamedTuple):
     """The outcome of learning.
@@ -163,6 +167,12 @@ class _Loss:
         self.evaluations = 0
         self.worst = -np.inf
 
+    def at(self, theta: np.ndarray) -> float:
+        """Return the loss where no gradient is needed."""
+        self.evaluations += 1
+        value = self.objective.value(theta, self.priors)
+        return -self.scale * value if np.isfinite(value) else _FAILED
+
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
         value, gradient = self.objective.value_and_gradient(theta, self.priors)
@@ -198,9 +208,10 @@ def _ascend(
 ) -> _Ascent:
     """Follow one start to the end."""
     scale = loss.scale
-    trace = [-loss(start)[0] / scale]
     if max_iterations == 0 or not len(start):
-        return _Ascent(start, -trace[0] * scale, np.array(trace), True, "nothing to learn")
+        here = loss.at(start)
+        return _Ascent(start, here, np.array([-here / scale]), True, "nothing to learn")
+    trace = [-loss(start)[0] / scale]
 
     def follow(intermediate_result: Any) -> None:
         trace.append(-float(intermediate_result.fun) / scale)

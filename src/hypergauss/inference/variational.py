@@ -64,8 +64,26 @@ def likelihood_sites(likelihood: Likelihood, marginals: Marginals, y: Float[Arra
 class VariationalObjective(SiteObjective):
     """The best bound at given hyperparameters."""
 
-    def evaluate(self, theta: Array, priors: Matched) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
-        return _best_bound(theta, self.model, self.data, self.sites, priors, jnp.asarray(self.tolerance))
+    def evaluate(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
+        return _best_bound(theta, self.model, self.data, self.sites, priors, tolerance)
+
+    def find(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, NaturalSites]:  # noqa: D102
+        return _best_bound_alone(theta, self.model, self.data, self.sites, priors, tolerance)
+
+
+@eqx.filter_jit
+def _best_bound_alone(
+    theta: Array,
+    template: LatentModel,
+    data: LatentData,
+    start: NaturalSites,
+    priors: Matched,
+    tolerance: Array,
+) -> tuple[Array, NaturalSites]:
+    """Return the best bound (plus log prior) at coordinates theta, and the sites that reach it."""
+    model = parameters.unpack(template, theta)
+    state = best_sites(model, data, start, tolerance)
+    return state.value + log_prior(model, priors), state.sites
 
 
 @eqx.filter_jit
@@ -77,7 +95,7 @@ def _best_bound(
     priors: Matched,
     tolerance: Array,
 ) -> tuple[Array, Array, NaturalSites]:
-    """Return the best bound (plus log prior), its gradient in the coordinates theta, and the sites that reach it."""
+    """Return the same with its gradient in theta."""
     state = best_sites(parameters.unpack(template, theta), data, start, tolerance)
     sites = jax.lax.stop_gradient(state.sites)
 

@@ -1,0 +1,83 @@
+"""Do the chains of the factorisation agree? R-hat and effective sample sizes on MovieLens 100K (u1), by ArviZ.
+
+Four chains of `KPMF`: at its default length, 40 sweeps to warm up and 60 draws, and at twenty times that. Watched is
+what the data identify: predictions of fifty rated pairs, the variances of the biases, of the products u_i . w_j and of
+the noise. R-hat compares the variance between chains with that within them, ranks and folded ranks; the sizes say how
+many independent draws the chains are worth for a mean and for the 5% and 95% quantiles. Skipped where HYPERGAUSS_DATA
+is not set.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from benchmarks.common import is_quick, publish, table, timed
+from hypergauss import KPMF
+from hypergauss.datasets import fetch_movielens_100k
+from hypergauss.experiments.movielens import Split, score, splits
+
+CHAINS = 4
+LENGTHS = {"as it is": (40, 60), "long": (800, 1200)}
+QUICK = {"as it is": (5, 10)}
+#: What the literature asks of R-hat.
+MOST_RHAT = 1.01
+
+
+def summary(data: Any) -> list[list[str]]:
+    """Return a row for each quantity: how many numbers, worst and median R-hat, least and median sizes."""
+    import arviz
+
+    rows = []
+    for name in data.posterior.data_vars:
+        found = [np.ravel(function(data)[name]) for function in (arviz.rhat, arviz.ess, _tail_size)]
+        rhat, bulk, tail = found
+        rows.append(
+            [
+                name.replace("_", " "),
+                f"{len(rhat)}",
+                f"{np.median(rhat):.3f}",
+                f"{rhat.max():.3f}",
+                f"{np.median(bulk):,.0f}",
+                f"{bulk.min():,.0f}",
+                f"{tail.min():,.0f}",
+            ]
+        )
+    return rows
+
+
+def _tail_size(data: Any) -> Any:
+    import arviz
+
+    return arviz.ess(data, method="tail")
+
+
+COLUMNS = ("", "numbers", "R-hat, median", "worst", "bulk size, median", "least", "tail size, least")
+
+
+def run(split: Split, warm_up: int, draws: int) -> tuple[Table, str]:
+    """Fit four chains and return their table, and a line on error and time."""
+    model = KPMF(chains=CHAINS, warm_up=warm_up, draws=draws, bounds=(1, 5), random_state=0)
+    seconds, outcome = timed(score, model, split)
+    rows = summary(model.inference_data())
+    title = f"{CHAINS} chains of {warm_up:,} sweeps to warm up and {draws:,} draws"
+    worst = max(float(row[3]) for row in rows)
+    met = "met" if worst <= MOST_RHAT else "MISSED"
+    line = f"{title}: RMSE {outcome['rmse']:.4f}, {seconds:.0f} s; worst R-hat {worst:.3f} (at most {MOST_RHAT}: {met})"
+    return table(title, COLUMNS, rows), line
+
+
+def main(*, quick: bool) -> None:
+    if "HYPERGAUSS_DATA" not in os.environ:
+        print("convergence is skipped: HYPERGAUSS_DATA does not name the folder of the development data.")
+        return
+    split = next(splits(fetch_movielens_100k(), range(0)))
+    outcomes = [run(split, *length) for length in (QUICK if quick else LENGTHS).values()]
+    publish("convergence", [found for found, _ in outcomes], [line for _, line in outcomes], quick=quick)
+
+
+if __name__ == "__main__":
+    main(quick=is_quick(__doc__))

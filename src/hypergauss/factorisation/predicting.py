@@ -1,0 +1,138 @@
+"""Predictions for users and items given by name, kept inside the bounds of ratings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from hypergauss import _checks
+from hypergauss.exceptions import UnseenWarning
+from hypergauss.factorisation.draws import Kept, Predictive
+from hypergauss.factorisation.mode import Mode
+from hypergauss.factorisation.ratings import Ratings
+from hypergauss.names import as_list
+
+
+class Prediction(NamedTuple):
+    """Ratings foretold by name.
+
+    Attributes
+    ----------
+    predictive : Predictive
+        The distribution for pairs of rows.
+    ratings : Ratings
+        Those learned from, with the names of rows.
+    bounds : (float, float) or None
+        Least and largest rating.
+    """
+
+    predictive: Predictive
+    ratings: Ratings
+    bounds: tuple[float, float] | None
+
+    def moments(self, users: Iterable[Any], items: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean rating of each pair, within bounds, and the standard deviation of a new one."""
+        mean, std = self.predictive.moments(*self.rows(users, items))
+        return self._within(mean), std
+
+    def interval(self, users: Iterable[Any], items: Iterable[Any], level: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of central intervals of a given probability."""
+        if not 0 < _checks.real("level", level) < 1:
+            raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
+        user, item = self.rows(users, items)
+        levels = self.predictive.levels
+        if levels is not None:
+            cumulative = self.predictive.probabilities(user, item).cumsum(axis=1)
+            ends = [(cumulative < share - 1e-12).sum(axis=1) for share in ((1 - level) / 2, (1 + level) / 2)]
+            low, high = (levels[np.minimum(end, len(levels) - 1)] for end in ends)
+            return low, high
+        mean, std = self.predictive.moments(user, item)
+        reach = norm.ppf(0.5 + level / 2) * std
+        return self._within(mean - reach), self._within(mean + reach)
+
+    def probabilities(self, users: Iterable[Any], items: Iterable[Any]) -> pd.DataFrame:
+        """Return the probability of each rating level, one row a pair."""
+        levels = self.predictive.levels
+        if levels is None:
+            raise ValueError("`predict_proba` needs ratings as ordered classes. Fit with likelihood='ordinal'.")
+        return pd.DataFrame(self.predictive.probabilities(*self.rows(users, items)), columns=levels)
+
+    def log_density(self, users: Iterable[Any], items: Iterable[Any], ratings: Any) -> np.ndarray:
+        """Return the log predictive density of each rating; the log probability for ordered classes."""
+        values = _checks.finite_array("ratings", ratings, missing="Leave those pairs out.")
+        user, item = self.rows(users, items)
+        _checks.same_length("users", len(user), "ratings", len(values))
+        levels = self.predictive.levels
+        if levels is not None and not np.isin(values, levels).all():
+            raise ValueError(f"`ratings` must be among the levels seen in `fit`, {levels.tolist()}.")
+        return self.predictive.log_density(user, item, values)
+
+    def sample(self, users: Iterable[Any], items: Iterable[Any], size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw new ratings, shape (size, n)."""
+        return self.predictive.sample(*self.rows(users, items), _checks.count("size", size), rng)
+
+    def best(self, user: Any, n: int, *, include_seen: bool) -> pd.DataFrame:
+        """Return the n items of the highest mean rating for a user, without those rated unless asked for."""
+        _checks.count("n", n)
+        table = self.ratings
+        row = self.rows([user], table.items[:1])[0][0]
+        rows = np.arange(len(table.items))
+        if not include_seen:
+            rows = np.setdiff1d(rows, table.item[table.user == row])
+        mean, std = self.predictive.moments(np.full(len(rows), row), rows)
+        mean = self._within(mean)
+        best = np.argsort(-mean, kind="stable")[:n]
+        return pd.DataFrame({"item": table.items[rows[best]], "rating": mean[best], "std": std[best]})
+
+    def rows(self, users: Iterable[Any], items: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows of pairs given by name; -1, and a warning, for those that were not there in `fit`."""
+        rows = []
+        for argument, names, index in (("users", users, self.ratings.users), ("items", items, self.ratings.items)):
+            values = as_list(names)
+            found = index.get_indexer(pd.Index(values, dtype=index.dtype if len(values) == 0 else None))
+            unseen = np.flatnonzero(found < 0)
+            if len(unseen):
+                warnings.warn(
+                    f"`{argument}` has {len(unseen):,} names that `fit` did not see, first {values[unseen[0]]!r}: "
+                    "their predictions are those of the prior.",
+                    UnseenWarning,
+                    stacklevel=4,  # that of a method of `KPMF`
+                )
+            rows.append(np.asarray(found))
+        _checks.same_length("users", len(rows[0]), "items", len(rows[1]))
+        return rows[0], rows[1]
+
+    def _within(self, values: np.ndarray) -> np.ndarray:
+        return values if self.bounds is None else np.clip(values, *self.bounds)
+
+
+def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool) -> Kept:
+    """Return a mode in the form of a single draw; those not seen have the kernels' mean variance."""
+    columns = mode.users.shape[1]
+    lone = np.full((1, columns), float(variance))
+    lone[0, 0] *= biases
+    none, shape = np.zeros((1, 0)), np.zeros((1, 2, columns))
+    return Kept(
+        users=mode.users[None],
+        items=mode.items[None],
+        lone_users=lone,
+        lone_items=lone,
+        mean=np.zeros(1),
+        noise_variance=np.full(1, float(noise_variance)),
+        thresholds=none,
+        nu=shape,
+        lengthscale=shape,
+        variance=shape,
+        user_weights=none,
+        item_weights=none,
+    )
+
+
+def together(chains: list[Kept]) -> Kept:
+    """Return the draws of all chains, one after the other."""
+    return Kept(*(np.concatenate(part) for part in zip(*chains, strict=True)))

@@ -1,0 +1,91 @@
+"""What is solved comes from the ratings given, and the fixed kernels are the paper's."""
+
+import numpy as np
+import scipy.linalg
+
+from hypergauss import KPMF, select_inducing_vertices
+from hypergauss.factorisation import gibbs
+from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem
+from hypergauss.factorisation.ratings import tabulate
+from hypergauss.factorisation.sampling import check_schedule, sample
+from hypergauss.factorisation.sides import PRIORS
+from hypergauss.factorisation.system import System
+from tests.factorisation.problems import random_ratings
+
+USER, ITEM, VALUE = random_ratings(25, 18, 0.4, seed=1)
+TABLE = tabulate(USER, ITEM, VALUE, bounds=None)
+FIXED = {"rank": "auto", "size_exponent": 0.0, "nu": 1.5, "lengthscale": 5.0, "variance": 0.7}
+
+
+def incidence():
+    R = np.zeros(TABLE.shape)
+    R[TABLE.user, TABLE.item] = 1.0
+    return R
+
+
+def test_the_hypergraph_is_that_of_the_ratings_given_alone():
+    model = KPMF(2, chains=1, warm_up=1, draws=1, random_state=0).fit(USER, ITEM, VALUE)
+    assert np.array_equal(model._ratings.hypergraph().incidence.toarray(), incidence())
+    held_out = np.arange(len(USER)) % 4 == 0
+    part = KPMF(2, chains=1, warm_up=1, draws=1, random_state=0).fit(USER[~held_out], ITEM[~held_out], VALUE[~held_out])
+    assert part._ratings.hypergraph().num_incidences == (~held_out).sum()
+
+
+def test_the_diffusion_kernel_is_that_of_the_weighted_clique_expansion():
+    R = incidence()
+    kernels = fixed_kernels(TABLE.hypergraph(), kernel="diffusion", **FIXED)
+    for kernel, side in zip(kernels, (R, R.T), strict=True):
+        W = side @ side.T
+        np.fill_diagonal(W, 0.0)
+        expected = scipy.linalg.expm(-0.01 * (np.diag(W.sum(axis=1)) - W))
+        assert np.allclose(kernel.gram(), 0.7 * len(W) / np.trace(expected) * expected, atol=1e-10)
+
+
+def test_inducing_vertices_are_selected_on_each_side():
+    H = TABLE.hypergraph()
+    kernels = fixed_kernels(H, kernel="matern", **FIXED)
+    options = {"n_factors": 2, "biases": False, "mean": "learned", "noise_variance": 1.0, "tolerance": 1e-3}
+    problem, _ = mode_problem(TABLE, kernels, np.array([3, 4]), inducing=(6, 5), **options)
+    assert [columns.shape for columns in problem.columns] == [(6, 2), (5, 2)]
+    rows = H.vertex_rows(select_inducing_vertices(H, 6, random_state=3))
+    K = np.asarray(kernels[0].gram())
+    nystrom = K[:, rows] @ np.linalg.solve(K[np.ix_(rows, rows)], K[rows])
+    features = problem.columns[0].factors(np.eye(6))
+    assert np.allclose(features @ features.T, nystrom, atol=1e-6)
+
+
+def sampled(table, **options):
+    settings = {"n_factors": 3, "likelihood": "gaussian", "kernel": "matern", "biases": True, "rank": "auto"}
+    settings |= {"size_exponent": 0.0, "priors": PRIORS, "tolerance": 3e-3, "precision": "single", **options}
+    return gibbs_problem(table, ({}, {}), **settings)[0]
+
+
+def test_every_sweep_is_reported():
+    seen = []
+    options = {"n_jobs": 1, "checkpoint": None, "report": lambda done, total: seen.append((done, total))}
+    sample(sampled(TABLE), check_schedule(2, 2, 2, 2), np.random.SeedSequence(0), **options)
+    assert seen == [(done, 6) for done in range(1, 7)]
+
+
+def test_a_sweep_takes_no_more_steps_for_more_ratings(monkeypatch):
+    """A step is one pass over the vertices: with their number the work of a sweep grows as the ratings do."""
+    product, steps = System.product, []
+
+    def counted(self, y):
+        steps.append(None)
+        return product(self, y)
+
+    monkeypatch.setattr(System, "product", counted)
+    counts = []
+    for size in (1, 4, 16):
+        user, item, values = random_ratings(40 * size, 60, 0.3, seed=0)
+        table = tabulate(user, item, values, bounds=None)
+        problem = sampled(table, rank=20)
+        rng = np.random.default_rng(0)
+        state = gibbs.start(problem, rng)
+        steps.clear()
+        for _ in range(20):
+            state = gibbs.sweep(problem, state, rng)
+        counts.append(len(steps) / 40)
+    assert counts[-1] < 1.5 * counts[0] + 2
+    assert max(counts) < 30

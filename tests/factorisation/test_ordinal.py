@@ -1,0 +1,50 @@
+"""The ordered probit's conditionals agree with sums over a grid and with SciPy's truncated normal."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+from scipy.stats import kstest, truncnorm
+
+from hypergauss.factorisation.ordinal import Grades, log_mass, truncated_normal
+
+
+@pytest.mark.parametrize(("low", "high"), [(-0.3, 1.2), (-np.inf, -0.5), (2.0, np.inf), (4.0, 4.5), (-7.0, -6.0)])
+def test_latent_values_follow_the_truncated_normal(low, high, rng):
+    drawn = truncated_normal(np.full(4000, low), np.full(4000, high), rng)
+    assert kstest(drawn, truncnorm(low, high).cdf).pvalue > 1e-3
+    assert log_mass(np.array([low]), np.array([high]))[0] == pytest.approx(_log_mass(low, high))
+
+
+def _log_mass(low, high):
+    """In the left tail, where differences of Phi keep their digits."""
+    return np.log(ndtr(high) - ndtr(low)) if low < 0 else np.log(ndtr(-low) - ndtr(-high))
+
+
+def test_thresholds_have_the_posterior_that_a_grid_gives(rng):
+    n = 60
+    users = np.zeros((n, 2))
+    users[:, 0] = rng.standard_normal(n)
+    items = np.zeros((1, 2))
+    eta = users[:, 0]
+    label = np.digitize(eta + rng.standard_normal(n), [-0.4, 0.9])
+    grades = Grades(np.arange(3.0), label, np.arange(n), np.zeros(n, int), np.dtype(float))
+    cuts, kept = grades.start(), []
+    for _ in range(6000):
+        cuts = grades.draw(cuts, users, items, rng)
+        kept.append(cuts.thresholds)
+        assert (np.digitize(cuts.latent, cuts.thresholds) == label).all()
+    first, gap = np.meshgrid(np.linspace(-1.6, 0.8, 121), np.linspace(np.log(0.4), np.log(3.2), 121), indexing="ij")
+    second = first + np.exp(gap)
+    ends = np.stack([np.full_like(first, -np.inf), first, second, np.full_like(first, np.inf)])
+    log_p = -((first / 3.0) ** 2 + (gap / 3.0) ** 2) / 2
+    for value, c in zip(eta, label, strict=True):
+        log_p += np.log(ndtr(ends[c + 1] - value) - ndtr(ends[c] - value))
+    p = np.exp(log_p - log_p.max())
+    p /= p.sum()
+    draws = np.array(kept)
+    for column, exact in enumerate((first, second)):
+        mean = (p * exact).sum()
+        std = np.sqrt((p * (exact - mean) ** 2).sum())
+        # Some six steps make one independent draw: 1,000 of them know the mean to std / 30.
+        assert abs(draws[:, column].mean() - mean) < std / 6
+        assert draws[:, column].std() == pytest.approx(std, rel=0.12)
