@@ -25,6 +25,7 @@ from hypergauss import parameters
 from hypergauss.inference.iterative.covariance import Forms, Skeleton
 from hypergauss.inference.iterative.determinant import Probes, log_determinant
 from hypergauss.inference.iterative.options import Iterative
+from hypergauss.inference.iterative.posterior import IterativePosterior, log_evidence
 from hypergauss.inference.iterative.system import System, Workspace
 from hypergauss.inference.learning import Objective
 from hypergauss.inference.priors import Matched, log_prior
@@ -119,8 +120,6 @@ class IterativeEvidence(Objective):
     def __init__(self, model: Any, observations: Observations, options: Iterative) -> None:
         self.model, self.observations, self.options = model, observations, options
         self.workspace = Workspace(model.kernel, options)
-        # Learning solves again and again: the leading eigenvectors pay, and steady the log determinant.
-        self.workspace.find_subspace()
         self._targets = self._scattered(observations.mean)
         self._observed = self._scattered(np.ones((len(observations.rows), 1)))
         self.standard_error = np.nan
@@ -139,17 +138,24 @@ class IterativeEvidence(Objective):
         """The terms and the subspace, for what comes after learning."""
         return self.workspace
 
+    def value(self, theta: np.ndarray, priors: Matched) -> float:  # noqa: D102
+        model = parameters.unpack(self.model, theta)
+        sites = self.observations.sites(model.noise_variance)
+        posterior = IterativePosterior(model.prior(), sites, self.options, self.workspace)
+        self.standard_error = posterior.log_evidence_estimate.standard_error
+        return posterior.log_evidence + float(log_prior(model, priors))
+
     def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
+        # Learning solves again and again: the leading eigenvectors pay, and steady the log determinant.
+        self.workspace.find_subspace()
         model = parameters.unpack(self.model, theta)
         sites = self.observations.sites(model.noise_variance)
         variance = np.asarray(sites.variance)
         precision = self._scattered((1.0 / variance)[:, None])
         targets = self._targets - self._observed * np.asarray(model.mean)
         found = evidence_terms(self.workspace, model.kernel, precision, targets)
-        n, outputs = self.observations.mean.shape
-        log_det = found.probes.value + float(np.log(variance).sum())
-        value = -0.5 * (found.quadratic + outputs * (log_det + n * np.log(2 * np.pi))) + float(sites.log_offset)
-        self.standard_error = 0.5 * outputs * found.probes.standard_error
+        estimate = log_evidence(sites, found.quadratic, found.probes, self.observations.mean.shape[1])
+        self.standard_error = estimate.standard_error
         operator = self.workspace.operator
         slopes = found.slopes
         subspace = self.workspace.subspace
@@ -163,7 +169,7 @@ class IterativeEvidence(Objective):
             jnp.zeros(0) if subspace is None else jnp.asarray(subspace.values),
             priors,
         )
-        return value + float(prior), np.asarray(gradient)
+        return estimate.value + float(prior), np.asarray(gradient)
 
     def _scattered(self, at_rows: np.ndarray) -> Any:
         whole = np.zeros((self.workspace.operator.size, at_rows.shape[1]))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hypergauss.inference.iterative.determinant import log_determinant
+from hypergauss.inference.iterative.determinant import Probes, log_determinant
 from hypergauss.inference.iterative.options import Iterative
 from hypergauss.inference.iterative.system import System, Workspace
 from hypergauss.inference.posterior import LeaveOneOut, Posterior, Prior, leave_one_out
@@ -85,14 +85,9 @@ class IterativePosterior(Posterior):
     def log_evidence_estimate(self) -> Estimate:
         """The log evidence with the standard error that its stochastic log determinant has."""
         targets = np.asarray(self.sites.mean) - self.prior.mean
-        n, outputs = targets.shape
-        rows = self.sites.rows
-        quadratic = float((targets * self._operator.array(self._alpha, rows)).sum())
+        quadratic = float((targets * self.dual_weights()).sum())
         system = System(self.workspace, self.prior.kernel, self._precision, self.options.probe_tolerance)
-        found = log_determinant(system)
-        log_det = found.value + float(np.log(np.asarray(self.sites.variance)).sum())
-        value = -0.5 * (quadratic + outputs * (log_det + n * np.log(2 * np.pi))) + float(self.sites.log_offset)
-        return Estimate(value, 0.5 * outputs * found.standard_error)
+        return log_evidence(self.sites, quadratic, log_determinant(system), targets.shape[1])
 
     def mean(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._mean[rows]
@@ -175,3 +170,14 @@ class IterativePosterior(Posterior):
     def _solve(system: System, block: Any) -> Any:
         """Return W^1/2 B^-1 W^1/2 of a block."""
         return system.operator.settle(system.root * system.solve(system.root * block).x)
+
+
+def log_evidence(sites: Sites, quadratic: float, probes: Probes, outputs: int) -> Estimate:
+    """Return the log density of sites: from z' C^-1 z summed over outputs, and the log determinant of B.
+
+    log det C = log det B + sum of log noise variances.
+    """
+    variance = np.asarray(sites.variance)
+    log_det = probes.value + float(np.log(variance).sum())
+    value = -0.5 * (quadratic + outputs * (log_det + len(variance) * np.log(2 * np.pi))) + float(sites.log_offset)
+    return Estimate(value, 0.5 * outputs * probes.standard_error)
