@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -132,16 +133,26 @@ class IterativePosterior(Posterior):
 
     def covariance(self, rows: np.ndarray) -> np.ndarray:
         """Return the joint covariance, shape (m, m), by a solve for each vertex."""
-        parts = []
+        parts = [
+            self._operator.array(columns - self._system.covariance @ solved, rows)
+            for columns, solved in self._columns(rows)
+        ]
+        covariance = np.hstack(parts) if parts else np.zeros((0, 0))
+        return (covariance + covariance.T) / 2
+
+    def observation_weights(self, rows: np.ndarray) -> np.ndarray:
+        """Return K_*t (K_tt + Sigma)^-1, shape (m, n), by a solve for each vertex asked about, not for each site."""
+        parts = [self._operator.array(solved, self.sites.rows).T for _, solved in self._columns(rows)]
+        return np.vstack(parts) if parts else np.zeros((0, len(self.sites.rows)))
+
+    def _columns(self, rows: np.ndarray) -> Iterator[tuple[Any, Any]]:
+        """Yield columns of K, some vertices at a time, and (K_tt + Sigma)^-1 of them."""
         for start in range(0, len(rows), _AT_ONCE):
             chunk = rows[start : start + _AT_ONCE]
             units = np.zeros((self.prior.kernel.num_vertices, len(chunk)))
             units[chunk, np.arange(len(chunk))] = 1.0
-            columns = self._system.covariance @ self._operator.vector(units)
-            solved = self._solve(self._system, columns)
-            parts.append(self._operator.array(columns - self._system.covariance @ solved, rows))
-        covariance = np.hstack(parts) if parts else np.zeros((0, 0))
-        return (covariance + covariance.T) / 2
+            columns = self._operator.settle(self._system.covariance @ self._operator.vector(units))
+            yield columns, self._solve(self._system, columns)
 
     def dual_weights(self) -> np.ndarray:  # noqa: D102
         return self._operator.array(self._alpha, self.sites.rows)
