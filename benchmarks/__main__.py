@@ -1,9 +1,35 @@
 """Run every benchmark in order, or with --quick a smoke run of each."""
 
-from benchmarks import against_gpflow, against_gpjax, against_myfm, against_svd, embedding, factorisation, growth
+from benchmarks import (
+    against_gpflow,
+    against_gpjax,
+    against_myfm,
+    against_svd,
+    approximations,
+    embedding,
+    factorisation,
+    growth,
+    labels,
+    scale,
+    tolerance,
+)
 from benchmarks.common import is_quick
+
+BENCHMARKS = (
+    against_svd,
+    against_gpjax,
+    against_gpflow,
+    growth,
+    tolerance,
+    approximations,
+    scale,
+    labels,
+    embedding,
+    factorisation,
+    against_myfm,
+)
 
 if __name__ == "__main__":
     quick = is_quick(__doc__)
-    for benchmark in (against_svd, against_gpjax, against_gpflow, growth, embedding, factorisation, against_myfm):
+    for benchmark in BENCHMARKS:
         benchmark.main(quick=quick)
