@@ -1,9 +1,20 @@
 """Run every benchmark in order, or with --quick a smoke run of each."""
 
-from benchmarks import against_gpflow, against_gpjax, against_myfm, against_svd, embedding, factorisation, growth
+from benchmarks import (
+    against_gpflow,
+    against_gpjax,
+    against_myfm,
+    against_svd,
+    convergence,
+    embedding,
+    factorisation,
+    growth,
+)
 from benchmarks.common import is_quick
+
+ALL = (against_svd, against_gpjax, against_gpflow, growth, embedding, factorisation, convergence, against_myfm)
 
 if __name__ == "__main__":
     quick = is_quick(__doc__)
-    for benchmark in (against_svd, against_gpjax, against_gpflow, growth, embedding, factorisation, against_myfm):
+    for benchmark in ALL:
         benchmark.main(quick=quick)
