@@ -6,6 +6,7 @@ from benchmarks import (
     against_myfm,
     against_svd,
     approximations,
+    convergence,
     embedding,
     factorisation,
     growth,
@@ -15,7 +16,7 @@ from benchmarks import (
 )
 from benchmarks.common import is_quick
 
-BENCHMARKS = (
+ALL = (
     against_svd,
     against_gpjax,
     against_gpflow,
@@ -26,10 +27,11 @@ BENCHMARKS = (
     labels,
     embedding,
     factorisation,
+    convergence,
     against_myfm,
 )
 
 if __name__ == "__main__":
     quick = is_quick(__doc__)
-    for benchmark in BENCHMARKS:
+    for benchmark in ALL:
         benchmark.main(quick=quick)

@@ -1,6 +1,6 @@
 """Do the chains of the factorisation agree? R-hat and effective sample sizes on MovieLens 100K (u1), by ArviZ.
 
-Four chains of `KPMF`: at its default length, 40 sweeps to warm up and 60 draws, and at twenty times that. Watched is
+Four chains of `KPMF`: at its default length, 40 sweeps to warm up and 60 draws, and at four times that. Watched is
 what the data identify: predictions of fifty rated pairs, the variances of the biases, of the products u_i . w_j and of
 the noise. R-hat compares the variance between chains with that within them, ranks and folded ranks; the sizes say how
 many independent draws the chains are worth for a mean and for the 5% and 95% quantiles. Skipped where HYPERGAUSS_DATA
@@ -21,7 +21,7 @@ from hypergauss.datasets import fetch_movielens_100k
 from hypergauss.experiments.movielens import Split, score, splits
 
 CHAINS = 4
-LENGTHS = {"as it is": (40, 60), "long": (800, 1200)}
+LENGTHS = {"as it is": (40, 60), "long": (160, 240)}
 QUICK = {"as it is": (5, 10)}
 #: What the literature asks of R-hat.
 MOST_RHAT = 1.01

@@ -1,12 +1,17 @@
 """Settings of the whole test run: one thread a process, and a few examples, always the same, a property."""
 
 import os
+from importlib.metadata import version
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before anything imports NumPy or JAX
-# Most of the time of the suite is compilation of programs that run for milliseconds: JAX's own switch for that.
+# Most of the time of the suite is compilation of programs that run for milliseconds. JAX's own switch for that halves
+# it, and so do XLA's older code generators; a version that does not know a flag would refuse to start.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+if tuple(map(int, version("jaxlib").split(".")[:2])) >= (0, 10):
+    flags = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+    os.environ["XLA_FLAGS"] = f"{flags} {os.environ.get('XLA_FLAGS', '')}"
 
 import jax  # noqa: E402
 import numpy as np  # noqa: E402
