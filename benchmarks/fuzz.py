@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks.fuzz_readers import READERS, Trial, changed, make_good_files
 
 RESULTS = Path(__file__).parent / "results"
+MEANING = "Refused means a FileError with a sentence. Nothing else was raised, and no file was opened for writing."
 
 
 def mutated(name: str, inputs: int, folder: Path) -> dict[str, int]:
@@ -56,12 +57,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=10_000, help="for each reader (%(default)s)")
     parser.add_argument("--guided", action="store_true", help="by coverage (needs atheris)")
-    parser.add_argument("--reader", choices=READERS, help="only this one, and write no outcome")
+    parser.add_argument("--reader", choices=READERS, help="only this one; its line in the outcome is replaced")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     feed = guided if options.guided else mutated
     switch = " --guided" if options.guided else ""
-    lines = [f"$ python -m benchmarks.fuzz --inputs {options.inputs}{switch}", ""]
+    target = RESULTS / ("fuzz-guided.txt" if options.guided else "fuzz.txt")
     with tempfile.TemporaryDirectory() as name:
         make_good_files(Path(name))
         for reader in [options.reader] if options.reader else READERS:
@@ -69,15 +70,18 @@ def main() -> None:
             outcomes = feed(reader, options.inputs, Path(name))
             counts = f"{outcomes.get('refused', 0):>7,} refused  {outcomes.get('read', 0):>7,} read"
             kept = f"  {outcomes['kept']:>5,} reached new code" if "kept" in outcomes else ""
-            lines.append(f"{reader:<22} {counts}{kept}  {time.perf_counter() - start:6.0f} s")
-            print(lines[-1], flush=True)
-    lines += [
-        "",
-        "Refused means a FileError with a sentence. Nothing else was raised, and no file was opened for writing.",
-    ]
-    if options.reader is None:
-        target = RESULTS / ("fuzz-guided.txt" if options.guided else "fuzz.txt")
-        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            line = f"{reader:<22} {counts}{kept}  {time.perf_counter() - start:6.0f} s"
+            print(line, flush=True)
+            write(target, f"$ python -m benchmarks.fuzz --inputs {options.inputs}{switch}", reader, line)
+
+
+def write(target: Path, command: str, reader: str, line: str) -> None:
+    """Put one reader's line into the outcome, beside those of the others."""
+    old = target.read_text(encoding="utf-8").splitlines() if target.exists() else []
+    known = {name: text for name in READERS for text in old if text.startswith(f"{name:<22} ")}
+    known[reader] = line
+    ordered = [known[name] for name in READERS if name in known]
+    target.write_text("\n".join([command, "", *ordered, "", MEANING]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
