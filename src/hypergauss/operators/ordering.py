@@ -16,8 +16,8 @@ def local_order(A: sp.csr_array, seed: int = 0) -> np.ndarray | None:
     r"""Return a permutation of the rows of a normalised incidence A, or None where it would not pay.
 
     White noise on the vertices, smoothed as (A A')^k z and divided by the root of the degree, becomes nearly constant
-    on every group of vertices that rarely meets others, and differs between groups. A few such vectors are coordinates in
-    which k-means finds the groups: the price is some hundred products, and every later one is quicker.
+    on every group of vertices that rarely meets others, and differs between groups. A few such vectors are coordinates
+    in which k-means finds the groups: the price is some hundred products, and every later one is quicker.
     """
     if A.shape[0] < _WORTH_ORDERING:
         return None
