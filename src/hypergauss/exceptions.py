@@ -16,6 +16,10 @@ class ConvergenceError(NumericalError):
     """An iteration ended before its residual met the tolerance; the message has the residual and likely causes."""
 
 
+class ClusterError(HypergaussError):
+    """A cluster did not do its work or has gone away; the message has likely causes and what to do."""
+
+
 class FileError(HypergaussError, ValueError):
     """A file does not hold what it should; the message says what it is, where, and what to do."""
 
