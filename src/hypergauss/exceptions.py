@@ -20,6 +20,10 @@ class InsufficientMemoryError(HypergaussError, MemoryError):
     """What was asked for will not fit in memory; the message has the figure and an alternative."""
 
 
+class ClusterError(HypergaussError):
+    """A cluster did not do its work or has gone away; the message has likely causes and what to do."""
+
+
 class FileError(HypergaussError, ValueError):
     """A file does not hold what it should; the message says what it is, where, and what to do."""
 

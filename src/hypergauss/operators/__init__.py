@@ -3,6 +3,7 @@
 from hypergauss.operators.base import LaplacianOperator
 from hypergauss.operators.local import LocalLaplacian
 from hypergauss.operators.ordering import local_order
+from hypergauss.operators.sharded import ShardedLaplacian
 from hypergauss.operators.threaded import ThreadedMatrix
 
-__all__ = ["LaplacianOperator", "LocalLaplacian", "ThreadedMatrix", "local_order"]
+__all__ = ["LaplacianOperator", "LocalLaplacian", "ShardedLaplacian", "ThreadedMatrix", "local_order"]

@@ -54,6 +54,18 @@ class LaplacianOperator(ABC):
     def in_single(self) -> Self:
         """Return the operator in single precision, which moves half the bytes."""
 
+    def clenshaw(self, X: Any, c: np.ndarray, slope: float) -> Any:
+        """Return sum over k of c_k T_k(slope Delta - 1) X for an inside block, by Clenshaw's recurrence.
+
+        b_k = c_k X + 2 (slope Delta - 1) b_(k+1) - b_(k+2), and the sum is c_0 X + (slope Delta - 1) b_1 - b_2.
+        """
+        number = X.dtype.type
+        after, here = None, number(c[-1]) * X
+        for k in range(len(c) - 2, -1, -1):
+            double = 2.0 if k else 1.0
+            here, after = self.affine(here, double * slope, -double, after, -1.0) + number(c[k]) * X, here
+        return here
+
     def enter(self, X: Any) -> Any:
         """Return a block as the inside has it."""
         return X

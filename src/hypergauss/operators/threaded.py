@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cache
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,8 +51,20 @@ class ThreadedMatrix:
         """Return the product with a block of vectors, shape (columns, m)."""
         return self.product(X)
 
-    def product(self, X: np.ndarray, finish: Finish | None = None) -> np.ndarray:
-        """Return the product with a block of vectors, each block of rows finished in place."""
+    def astype(self, dtype: type[np.floating]) -> Self:
+        """Return the matrix in another precision."""
+        other = copy(self)
+        other.dtype = np.dtype(dtype)
+        other._blocks = [(rows, block.astype(dtype)) for rows, block in self._blocks]
+        return other
+
+    def __sizeof__(self) -> int:
+        """Count its arrays: what schedules work by the bytes that would have to move asks here."""
+        arrays = (array for _, block in self._blocks for array in (block.data, block.indices, block.indptr))
+        return sum(int(array.nbytes) for array in arrays)
+
+    def product(self, X: np.ndarray, finish: Finish | None = None, cores: int | None = None) -> np.ndarray:
+        """Return the product with a block of vectors, each block of rows finished in place, on all cores or some."""
         out = np.empty((self.shape[0], X.shape[1]), dtype=self.dtype)
 
         def work(block: tuple[slice, sp.csr_array]) -> None:
@@ -61,18 +75,18 @@ class ThreadedMatrix:
                 finish(part, rows)
             out[rows] = part
 
-        if len(self._blocks) == 1 or self.nnz * X.shape[1] < _WORTH_A_THREAD:
+        if len(self._blocks) == 1 or cores == 1 or self.nnz * X.shape[1] < _WORTH_A_THREAD:
             for block in self._blocks:
                 work(block)
         else:
-            list(threads().map(work, self._blocks))
+            list(threads(cores or num_cores()).map(work, self._blocks))
         return out
 
 
 @cache
-def threads() -> ThreadPoolExecutor:
-    """Return the pool that all products share, with a thread for each core this process may use."""
-    return ThreadPoolExecutor(num_cores(), thread_name_prefix="hypergauss")
+def threads(number: int) -> ThreadPoolExecutor:
+    """Return the pool of so many threads that all products share."""
+    return ThreadPoolExecutor(number, thread_name_prefix="hypergauss")
 
 
 def num_cores() -> int:

@@ -121,20 +121,8 @@ def coefficient_matrix(degree: int, number: int) -> np.ndarray:
 
 
 def apply(operator: LaplacianOperator, expansion: Expansion, X: Any) -> Any:
-    """Return p(Delta) X for a block, by Clenshaw's recurrence: one product and one sweep a degree.
-
-    b_k = c_k X + 2 (2 Delta / u - 1) b_(k+1) - b_(k+2), and p(Delta) X = c_0 X + (2 Delta / u - 1) b_1 - b_2.
-    """
-    c, slope = expansion.coefficients, 2.0 / expansion.upper
-    inside = operator.enter(X)
-    if expansion.degree == 0:
-        return operator.leave(inside.dtype.type(c[0]) * inside)
-    after, here = None, inside.dtype.type(c[-1]) * inside
-    for k in range(expansion.degree - 1, -1, -1):
-        double = 2.0 if k else 1.0
-        before = operator.affine(here, double * slope, -double, after, -1.0) + inside.dtype.type(c[k]) * inside
-        after, here = here, before
-    return operator.leave(here)
+    """Return p(Delta) X for a block: one product and one sweep a degree."""
+    return operator.leave(operator.clenshaw(operator.enter(X), expansion.coefficients, 2.0 / expansion.upper))
 
 
 def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndarray:

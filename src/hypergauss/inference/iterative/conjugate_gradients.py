@@ -74,20 +74,21 @@ def conjugate_gradients(
     norms = np.sqrt(norms)
     scale = np.where(norms > 0, norms, 1.0)
     active = np.flatnonzero(norms > 0)
-    x = rhs * 0.0
     alphas, betas = np.zeros((count, max_iterations)), np.zeros((count, max_iterations))
     residuals = np.where(norms > 0, 1.0, 0.0)
+    # Columns that are done, and their solutions; a right-hand side of zeros is its own.
+    done, solved = [np.flatnonzero(norms == 0)], [rhs[:, norms == 0]]
     r = rhs[:, active]
-    z = precondition(r)
+    z = operator.settle(precondition(r))
     p = z
-    xa = r * 0.0
+    x = r * 0.0
     (rz,) = dot((r, z))
     step = 0
     while step < max_iterations and len(active):
         image = operator.settle(product(p))
         (curvature,) = dot((p, image))
         alpha = rz / np.where(curvature > 0, curvature, np.inf)
-        xa = xa + p * alpha
+        x = operator.settle(x + p * alpha)
         r = operator.settle(r - image * alpha)
         z = operator.settle(precondition(r))
         squares, rz_next = dot((r, r), (r, z))
@@ -97,16 +98,15 @@ def conjugate_gradients(
         step += 1
         unfinished = residuals[active] > tolerance
         if not unfinished.all():
-            xa = operator.settle(xa)
-            x = _put(x, active, xa)
-            keep = np.flatnonzero(unfinished)
+            keep, ended = np.flatnonzero(unfinished), np.flatnonzero(~unfinished)
+            done.append(active[ended])
+            solved.append(x[:, ended])
             active, beta, rz_next = active[keep], beta[keep], rz_next[keep]
-            r, z, p, xa = (block[:, keep] for block in (r, z, p, xa))
-        p = z + p * beta
+            r, z, p, x = (block[:, keep] for block in (r, z, p, x))
+        p = operator.settle(z + p * beta)
         rz = rz_next
-    if len(active):
-        x = _put(x, active, xa)
-    return Solution(operator.settle(x), residuals, step, *_tridiagonal(alphas[:, :step], betas[:, :step]))
+    whole = operator.concatenate([*solved, x])[:, np.argsort(np.concatenate([*done, active]))]
+    return Solution(operator.settle(whole), residuals, step, *_tridiagonal(alphas[:, :step], betas[:, :step]))
 
 
 def check_converged(solution: Solution, tolerance: float, condition: float) -> Solution:
@@ -129,11 +129,6 @@ def _dots(operator: LaplacianOperator) -> Callable[..., list[np.ndarray]]:
         return list(operator.fetch([operator.dot(a, b) for a, b in pairs]))
 
     return dots
-
-
-def _put(x: Any, columns: np.ndarray, values: Any) -> Any:
-    x[:, columns] = values
-    return x
 
 
 def _tridiagonal(alphas: np.ndarray, betas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

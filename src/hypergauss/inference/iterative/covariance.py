@@ -143,6 +143,9 @@ class Structure:
             raise ValueError(
                 f"The iterative solver needs a kernel with a hypergraph in it. Got {kernel!r}. Use `solver='low-rank'`."
             )
+        vector = self.operator.vector
+        self.spectral = [t if t.features is None else t._replace(features=vector(t.features)) for t in self.spectral]
+        self.features = [term._replace(features=vector(term.features)) for term in self.features]
 
     @property
     def operators(self) -> list[LaplacianOperator]:
@@ -261,11 +264,12 @@ class Covariance:
             grid = np.linspace(0.0, expansion.upper, 513)
             height = scale * float(np.abs(expansion(grid)).max())
             total += height * sum(
-                abs(w) * (1.0 if f is None else float(np.max(np.asarray(f) ** 2))) for w, f in term.factors(self.kernel)
+                abs(w) * (1.0 if f is None else float(self.operator.fetch((f**2).max())))
+                for w, f in term.factors(self.kernel)
             )
         for feature_term in self.structure.features:
             part = feature_term.path.of(self.kernel)
-            squares = np.asarray((feature_term.features**2).sum(axis=0))
+            squares = self.operator.fetch((feature_term.features**2).sum(axis=0))
             total += float(np.abs(np.asarray(part.weights())) @ squares) + float(part.remainder(None))
         return total
 
@@ -318,7 +322,7 @@ class Covariance:
         features = []
         for feature_term in self.structure.features:
             F = feature_term.features
-            products = (np.asarray(F.T @ X) * np.asarray(F.T @ Y)).sum(axis=1)
+            products = (self.operator.fetch(F.T @ X) * self.operator.fetch(F.T @ Y)).sum(axis=1)
             features.append((products, np.asarray(self.operator.fetch(self.operator.dot(X, Y)).sum())))
         return Forms(tuple(spectral), tuple(features))
 

@@ -1,0 +1,415 @@
+"""ShardedLaplacian: products on many machines, by dask.distributed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import combinations, pairwise
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from hypergauss import _checks
+from hypergauss.operators import partitions, shards
+from hypergauss.operators.base import LaplacianOperator
+from hypergauss.operators.cluster import Cluster, Tasks, homes
+from hypergauss.operators.ordering import edge_order, local_order
+
+
+class ShardedLaplacian(LaplacianOperator):
+    r"""Delta = I - A A', with blocks of rows of A on the workers of a cluster and vectors cut in the same way.
+
+    A block of vectors is a Dask array, one chunk a shard; what is computed with it begins at once and is waited for
+    only where a number is needed. A product moves, for each pair of shards, the sums over the hyperedges that both
+    touch (see `bytes_a_product`); a whole Chebyshev expansion is one graph of tasks.
+
+    Answers are those of one machine up to rounding, random draws included: each shard draws all random numbers from
+    the same seed and keeps those of its own vertices, which takes no messages.
+
+    If a worker is lost, Dask runs its tasks again elsewhere, from the Parquet files or from what the scheduler keeps.
+
+    Make one with `from_parquet`, or with `of_incidence` for a hypergraph that this machine holds.
+
+    Attributes
+    ----------
+    vertices : array, shape (N,)
+        The name of each vertex, in the order of rows: 0..N-1, or what a Parquet file has.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        futures: Sequence[Any],
+        extents: Sequence[shards.Extent],
+        order: np.ndarray | None = None,
+        names: Any = None,
+        dtype: type[np.floating] = np.float64,
+    ) -> None:
+        self._cluster, self._shards, self._extents = cluster, list(futures), list(extents)
+        self._order, self._names, self._dtype = order, names, dtype
+        self._back = None if order is None else np.argsort(order)
+        self._bounds = np.concatenate([[0], np.cumsum([extent.num_vertices for extent in extents])])
+        self._homes: list[str | None] = [None] * len(extents)
+        self.num_products = 0
+        self._place()
+
+    # ---------------------------------------------------------------- making one
+
+    @classmethod
+    def of_incidence(
+        cls, A: sp.csr_array, *, client: Any = None, n_blocks: int | None = None, reorder: bool = True
+    ) -> Self:
+        """Return I - A A' for a normalised incidence that this machine holds.
+
+        The rows travel once through the scheduler, which keeps them for the case that a worker is lost.
+
+        Parameters
+        ----------
+        A : SciPy sparse array, shape (N, M)
+            `hypergauss.spectrum.normalised_incidence` of a hypergraph.
+        client : distributed.Client, optional
+            Of the cluster; the one made last, if not given.
+        n_blocks : int, optional
+            Shards; one for each worker, if not given, which uses all of its threads.
+        reorder : bool
+            Whether vertices are put in an order in which those that meet stand close together, so that fewer
+            hyperedges are shared.
+        """
+        cluster = Cluster(client)
+        number = _number_of_blocks(n_blocks, cluster, A.shape[0])
+        order = local_order(A) if reorder else None
+        if order is not None:
+            A = A[order]
+            A = sp.csr_array(A[:, edge_order(A)])
+        load = A.indptr / max(A.nnz, 1) + np.arange(A.shape[0] + 1) / max(A.shape[0], 1)
+        inner = np.searchsorted(load, 2.0 * np.arange(1, number) / number)
+        bounds = np.unique(np.concatenate([[0], inner, [A.shape[0]]]))
+        numbers = np.arange(A.shape[0]) if order is None else order
+        tasks = Tasks()
+        blocks = [tasks.add(shards.cut, numbers[start:stop], A[start:stop]) for start, stop in pairwise(bounds)]
+        rows, _ = _laid_out(cluster, tasks, blocks)
+        tasks = Tasks()
+        return cls._made(cluster, tasks, [tasks.add(shards.ready, row) for row in tasks.known(rows)], order=order)
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        *,
+        client: Any = None,
+        vertex: str = "vertex",
+        edge: str = "edge",
+        weight: str | None = None,
+        n_vertices: int | None = None,
+        size_exponent: float = 0.0,
+        n_blocks: int | None = None,
+    ) -> Self:
+        """Read a hypergraph from Parquet files, one row a membership, without gathering them on one machine.
+
+        Each worker reads some row groups and sends each shard the rows of its vertices.
+
+        Parameters
+        ----------
+        path : path, or list of paths
+            A folder of Parquet files, or files, that all workers can read; also an address such as
+            ``s3://bucket/folder``.
+        client, n_blocks
+            As for `of_incidence`.
+        vertex, edge : str
+            The columns that name the vertex and the hyperedge of each row: whole numbers or text. A pair that occurs
+            twice counts once, or adds up if there are weights.
+        weight : str, optional
+            The column of membership weights r(v, e) >= 0.
+        n_vertices : int, optional
+            N, if vertices are numbers 0..N-1 that are their rows. If not given, vertices are the distinct names in the
+            files, in sorted order (see `vertices`).
+        size_exponent : float
+            a of the hyperedge weights ``|e|^a``, as for `Spectrum.matrix_free`.
+        """
+        a = _checks.real("size_exponent", size_exponent)
+        if n_vertices is not None:
+            _checks.count("n_vertices", n_vertices)
+        cluster = Cluster(client)
+        columns = partitions.Columns(vertex, edge, weight)
+        found = partitions.find_partitions(path)
+        is_text = partitions.text_columns(found[0], columns)
+        if is_text[0] and n_vertices is not None:
+            raise ValueError(
+                f"`n_vertices` goes with vertices that are numbers. Column {vertex!r} has text. Leave it out."
+            )
+        tasks = Tasks()
+        read = [tasks.add(partitions.read_memberships, partition, columns, is_text) for partition in found]
+        names = _merged_names(tasks, read, 0) if n_vertices is None else None
+        edge_names = _merged_names(tasks, read, 1) if is_text[1] else None
+        size = n_vertices if names is None else tasks.add(len, names)
+        tables = [
+            tasks.add(partitions.numbered, table, partition, vertex, size, names, edge_names)
+            for table, partition in zip(read, found, strict=True)
+        ]
+        futures = cluster.submit(tasks, tables if names is None else [*tables, size, names])
+        total = n_vertices if n_vertices is not None else int(cluster.gather([futures[-2]])[0])
+        number = _number_of_blocks(n_blocks, cluster, total)
+        return cls._of_tables(cluster, futures[: len(tables)], total, number, a, None if names is None else futures[-1])
+
+    @classmethod
+    def _of_tables(cls, cluster: Cluster, tables: Sequence[Any], size: int, number: int, a: float, names: Any) -> Self:
+        """Send the rows of memberships to their shards, and normalise."""
+        tasks = Tasks()
+        known = tasks.known(tables)
+        classes = [tasks.add(partitions.counts, table, size) for table in known]
+        (cuts,) = cluster.run(tasks, [tasks.add(partitions.boundaries, size, number, *classes)])
+        tasks = Tasks()
+        parts = [tasks.add(partitions.split, table, cuts) for table in known]
+        blocks = []
+        for b, (start, stop) in enumerate(pairwise(cuts)):
+            mine = [tasks.add(partitions.part, part, b) for part in parts]
+            blocks.append(tasks.add(partitions.joined, int(start), int(stop), *mine))
+        rows, neighbours = _laid_out(cluster, tasks, blocks)
+        tasks = Tasks()
+        laid = tasks.known(rows)
+        states = [tasks.add(shards.degrees, row) for row in laid]
+        received = _exchanged(tasks, states, neighbours)
+        joint = list(zip(laid, states, received, strict=True))
+        factors = [tasks.add(shards.largest_factor, row, state, a, *pieces) for row, state, pieces in joint]
+        top = tasks.add(shards.largest, *factors)
+        made = [tasks.add(shards.normalised, row, state, a, top, *pieces) for row, state, pieces in joint]
+        return cls._made(cluster, tasks, made, names=names)
+
+    @classmethod
+    def _made(cls, cluster: Cluster, tasks: Tasks, made: Sequence[Any], **kept: Any) -> Self:
+        """Begin to make shards, and learn how large they are."""
+        extents = [tasks.add(shards.extent, shard) for shard in made]
+        futures = cluster.submit(tasks, [*made, *extents])
+        return cls(cluster, futures[: len(made)], cluster.gather(futures[len(made) :]), **kept)
+
+    def in_single(self) -> Self:  # noqa: D102
+        tasks = Tasks()
+        made = [tasks.add(shards.in_single, shard) for shard in tasks.known(self._shards)]
+        futures = self._cluster.submit(tasks, made)
+        return type(self)(self._cluster, futures, self._extents, order=self._order, names=self._names, dtype=np.float32)
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def size(self) -> int:  # noqa: D102
+        return int(self._bounds[-1])
+
+    @property
+    def upper(self) -> float:  # noqa: D102
+        return 1.0
+
+    @property
+    def num_incidences(self) -> int:  # noqa: D102
+        return sum(extent.num_incidences for extent in self._extents)
+
+    @property
+    def precision(self) -> float:  # noqa: D102
+        return float(np.finfo(self._dtype).eps)
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of shards."""
+        return len(self._shards)
+
+    @property
+    def bytes_a_product(self) -> int:
+        """Bytes that shards send each other for one vector's product with Delta."""
+        shared = sum(sum(extent.num_shared.values()) for extent in self._extents)
+        return shared * np.dtype(self._dtype).itemsize
+
+    @cached_property
+    def vertices(self) -> np.ndarray:  # noqa: D102
+        if self._names is None:
+            return np.arange(self.size)
+        return self._cluster.gather([self._names])[0]
+
+    # ---------------------------------------------------------------- products
+
+    def affine(self, X: Any, a: float, b: float, Y: Any = None, c: float = 0.0) -> Any:  # noqa: D102
+        self.num_products += X.shape[1]
+        tasks, futures = Tasks(), self._futures(X)
+        states = [tasks.add(shards.begin, *pair) for pair in zip(self._known(tasks), tasks.known(futures), strict=True)]
+        others = None if Y is None else self._futures(Y)
+        addends = [None] * self.n_blocks if others is None else tasks.known(others)
+        return self._finish(tasks, states, a, b, c, addends, X.shape[1])
+
+    def clenshaw(self, X: Any, c: np.ndarray, slope: float) -> Any:  # noqa: D102
+        if len(c) == 1:
+            return super().clenshaw(X, c, slope)
+        self.num_products += X.shape[1] * (len(c) - 1)
+        self._place()
+        tasks, futures = Tasks(), self._futures(X)
+        chunks, known = tasks.known(futures), self._known(tasks)
+        states = [tasks.add(shards.begin, shard, x, float(c[-1])) for shard, x in zip(known, chunks, strict=True)]
+        for k in range(len(c) - 2, 0, -1):
+            received = _exchanged(tasks, states, self._neighbours)
+            states = [
+                tasks.add(shards.advance, *joint[:2], 2.0 * slope, -2.0, float(c[k]), joint[2], *joint[3])
+                for joint in zip(known, states, chunks, received, strict=True)
+            ]
+        return self._finish(tasks, states, slope, -1.0, float(c[0]), chunks, X.shape[1])
+
+    def _finish(
+        self, tasks: Tasks, states: list[Any], a: float, b: float, c: float, addends: list[Any], columns: int
+    ) -> Any:
+        """Return the last block of a recurrence, begun at once."""
+        received = _exchanged(tasks, states, self._neighbours)
+        wanted = [
+            tasks.add(shards.last, *joint[:2], a, b, c, joint[2], *joint[3])
+            for joint in zip(self._known(tasks), states, addends, received, strict=True)
+        ]
+        return self._array(self._cluster.submit(tasks, wanted), columns, self._dtype)
+
+    @property
+    def _neighbours(self) -> list[list[int]]:
+        """The shards that each has hyperedges in common with."""
+        return [list(extent.num_shared) for extent in self._extents]
+
+    def _known(self, tasks: Tasks) -> list[Any]:
+        return tasks.known(self._shards)
+
+    def _slices(self) -> list[slice]:
+        return [slice(int(start), int(stop)) for start, stop in pairwise(self._bounds)]
+
+    def _place(self) -> None:
+        """Spread the shards evenly over the workers that there are; most of their work is done where they are."""
+        wanted = homes(self._homes, self._cluster.workers())
+        for b, (old, new) in enumerate(zip(self._homes, wanted, strict=True)):
+            if new != old:
+                tasks = Tasks()
+                self._shards[b : b + 1] = self._cluster.submit(
+                    tasks, [tasks.add(shards.placed, *tasks.known([self._shards[b]]))], new
+                )
+        self._homes = wanted
+
+    # ---------------------------------------------------------------- vectors
+
+    def enter(self, X: Any) -> Any:  # noqa: D102
+        return X.astype(self._dtype)
+
+    def leave(self, X: Any) -> Any:  # noqa: D102
+        return X.astype(np.float64)
+
+    def vector(self, array: np.ndarray) -> Any:
+        """Return numbers, one row a vertex, as a Dask array; they travel through the scheduler, which keeps them."""
+        whole = np.asarray(array, dtype=np.float64)
+        whole = whole if self._order is None else whole[self._order]
+        tasks = Tasks()
+        known = self._known(tasks)
+        wanted = [
+            tasks.add(shards.given, shard, whole[rows]) for shard, rows in zip(known, self._slices(), strict=True)
+        ]
+        return self._array(self._cluster.submit(tasks, wanted), whole.shape[1])
+
+    def white_noise(self, size: int, rng: np.random.Generator) -> Any:  # noqa: D102
+        return self._drawn(shards.NOISE, size, rng)
+
+    def signs(self, size: int, rng: np.random.Generator) -> Any:  # noqa: D102
+        return self._drawn(shards.SIGNS, size, rng)
+
+    def array(self, X: Any, rows: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
+        places = self._back if rows is None else np.asarray(rows) if self._back is None else self._back[rows]
+        if places is None:
+            return np.concatenate(self._cluster.gather(self._futures(X)))
+        block = np.searchsorted(self._bounds, places, side="right") - 1
+        out = np.empty((len(places), X.shape[1]))
+        tasks, futures = Tasks(), self._futures(X)
+        mine = [np.flatnonzero(block == b) for b in range(self.n_blocks)]
+        taken = [
+            tasks.add(shards.chosen, chunk, places[index] - start)
+            for chunk, index, start in zip(tasks.known(futures), mine, self._bounds[:-1], strict=True)
+        ]
+        for index, values in zip(mine, self._cluster.run(tasks, taken), strict=True):
+            out[index] = values
+        return out
+
+    def settle(self, X: Any) -> Any:
+        """Return a block whose computation has begun."""
+        return X if _is_settled(X) else self._cluster.persist(X)
+
+    def concatenate(self, parts: list[Any]) -> Any:  # noqa: D102
+        tasks, futures = Tasks(), [self._futures(part) for part in parts if part.shape[1]]
+        rows = zip(*(tasks.known(part) for part in futures), strict=True)
+        wanted = [tasks.add(shards.side_by_side, *blocks) for blocks in rows]
+        return self._array(self._cluster.submit(tasks, wanted), sum(part.shape[1] for part in parts), parts[0].dtype)
+
+    def dot(self, X: Any, Y: Any) -> Any:  # noqa: D102
+        tasks, left, right = Tasks(), self._futures(X), self._futures(Y)
+        pairs = zip(tasks.known(left), tasks.known(right), strict=True)
+        total = tasks.add(shards.added, *(tasks.add(shards.column_products, *pair) for pair in pairs))
+        return self._cluster.submit(tasks, [total])[0]
+
+    def fetch(self, numbers: Any) -> np.ndarray:  # noqa: D102
+        items = numbers if isinstance(numbers, list) else [numbers]
+        found = self._cluster.values(items)
+        return np.asarray(found if isinstance(numbers, list) else found[0], dtype=np.float64)
+
+    def _drawn(self, kind: str, columns: int, rng: np.random.Generator) -> Any:
+        tasks = Tasks()
+        wanted = [tasks.add(shards.drawn, shard, kind, rng, self.size, columns) for shard in self._known(tasks)]
+        block = self._array(self._cluster.submit(tasks, wanted), columns)
+        for _ in shards.random_rows(kind, rng, self.size, columns):
+            pass  # the generator goes on as it would on one machine
+        return block
+
+    def _futures(self, X: Any) -> list[Any]:
+        """Return the chunks of a block as futures."""
+        graph = dict(self.settle(X).__dask_graph__())
+        return [graph[key] for key in sorted(graph, key=lambda key: key[1])]
+
+    def _array(self, futures: Sequence[Any], columns: int, dtype: Any = np.float64) -> Any:
+        """Return chunks, in the order of the shards, as a Dask array."""
+        heights = tuple(int(height) for height in np.diff(self._bounds))
+        graph = {future.key: future for future in futures}
+        return _dask_array().Array(graph, futures[0].key[0], (heights, (columns,)), dtype=dtype)
+
+    def __repr__(self) -> str:
+        return (
+            f"ShardedLaplacian({self.size:,} vertices, {self.num_incidences:,} incidences, {self.n_blocks} shards, "
+            f"{self.bytes_a_product:,} bytes a product)"
+        )
+
+
+def _laid_out(cluster: Cluster, tasks: Tasks, blocks: list[Any]) -> tuple[list[Any], list[list[int]]]:
+    """Return the futures of rows that know which hyperedges they share, and with whom each does."""
+    common = {(b, c): tasks.add(shards.in_common, blocks[b], blocks[c]) for b, c in combinations(range(len(blocks)), 2)}
+    rows, sharing = [], []
+    for b, block in enumerate(blocks):
+        others = [c for c in range(len(blocks)) if c != b]
+        rows.append(tasks.add(shards.laid_out, block, others, *(common[min(b, c), max(b, c)] for c in others)))
+        sharing.append(tasks.add(shards.neighbours, rows[-1]))
+    futures = cluster.submit(tasks, [*rows, *sharing])
+    return futures[: len(rows)], cluster.gather(futures[len(rows) :])
+
+
+def _exchanged(tasks: Tasks, states: list[Any], neighbours: Sequence[Sequence[int]]) -> list[list[Any]]:
+    """Return what each shard gets from the others."""
+    return [[tasks.add(shards.piece, states[c], b) for c in others] for b, others in enumerate(neighbours)]
+
+
+def _merged_names(tasks: Tasks, tables: list[Any], column: int) -> Any:
+    """Return the task that lists all names of a column: merged by fours, so that no task has many large inputs."""
+    names = [tasks.add(partitions.distinct, table, column) for table in tables]
+    while len(names) > 1:
+        names = [tasks.add(partitions.merged, *names[i : i + 4]) for i in range(0, len(names), 4)]
+    return names[0]
+
+
+def _number_of_blocks(n_blocks: int | None, cluster: Cluster, size: int) -> int:
+    if n_blocks is not None:
+        return _checks.count("n_blocks", n_blocks, most=max(size, 1), why=f"there are {size:,} vertices")
+    return max(min(len(cluster.workers()), size), 1)
+
+
+def _dask_array() -> Any:
+    return _checks.optional("dask.array", "dask")
+
+
+def _is_settled(X: Any) -> bool:
+    """Return whether an array is nothing but futures, one a chunk."""
+    graph = X.__dask_graph__()
+    return len(graph) == X.npartitions and all(
+        hasattr(value, "key") and hasattr(value, "client") for value in graph.values()
+    )

@@ -1,0 +1,326 @@
+"""Products on two worker processes: the local solver's answers, whatever happens to a worker."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install hypergauss[dask]")
+pytest.importorskip("dask.array", reason="dask is not installed: pip install hypergauss[dask]")
+
+from hypergauss import Hypergraph, Spectrum, kernels, parameters  # noqa: E402
+from hypergauss.datasets import make_planted_hypergraph  # noqa: E402
+from hypergauss.exceptions import ClusterError, FileError  # noqa: E402
+from hypergauss.inference import GaussianModel, Observations, Prior, Sites, condition  # noqa: E402
+from hypergauss.inference.iterative import Iterative  # noqa: E402
+from hypergauss.inference.iterative.evidence import IterativeEvidence  # noqa: E402
+from hypergauss.operators import LocalLaplacian, ShardedLaplacian, cluster, ordering  # noqa: E402
+from hypergauss.spectrum import normalised_incidence  # noqa: E402
+
+N = 400
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
+        distributed.Client(workers) as found,
+    ):
+        yield found
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_planted_hypergraph(N, N, 6, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def sharded(client, planted):
+    return ShardedLaplacian.of_incidence(normalised_incidence(planted.hypergraph), client=client)
+
+
+@pytest.fixture(scope="module")
+def local(planted):
+    return LocalLaplacian.of_incidence(normalised_incidence(planted.hypergraph))
+
+
+def observed(planted):
+    rng = np.random.default_rng(3)
+    rows = np.sort(rng.choice(N, 120, replace=False))
+    targets = np.stack([planted.signal[rows], np.zeros(120), -planted.signal[rows]], axis=1)
+    return rows, targets + np.array([0.4, 0.0, 0.4]) * rng.standard_normal((120, 3))
+
+
+def spectrum_of(operator):
+    return Spectrum.matrix_free(operator, n_probes=2, n_steps=8)
+
+
+def gentle(spectrum):
+    return kernels.Matern(spectrum, nu=1.5, lengthscale=1.0)
+
+
+def posterior(operator, planted, make=gentle, options=None):
+    rows, targets = observed(planted)
+    kernel = make(spectrum_of(operator))
+    prior = Prior(kernel, np.array([0.1, 0.0, 0.0]))
+    return condition(prior, Sites(rows, targets, np.full(120, 1.0)), options or Iterative(n_samples=4, n_probes=4))
+
+
+# ---------------------------------------------------------------- products and vectors
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 5])
+def test_products_are_those_of_the_matrix_however_it_is_cut(client, planted, n_blocks, rng):
+    A = normalised_incidence(planted.hypergraph)
+    operator = ShardedLaplacian.of_incidence(A, client=client, n_blocks=n_blocks)
+    x, y = rng.standard_normal((2, N, 3))
+    X, Y = operator.vector(x), operator.vector(y)
+    Delta = np.eye(N) - (A @ A.T).toarray()
+    assert operator.n_blocks == n_blocks
+    assert operator.num_incidences == A.nnz
+    np.testing.assert_allclose(operator.array(operator @ X), Delta @ x, atol=1e-13)
+    np.testing.assert_allclose(
+        operator.array(operator.affine(X, 2.0, -1.0, Y, 0.5)), 2 * Delta @ x - x + y / 2, atol=1e-13
+    )
+    c = np.array([0.3, -1.0, 0.5, 0.2])
+    values, vectors = np.linalg.eigh(Delta)
+    wanted = vectors @ (np.polynomial.chebyshev.chebval(2 * values - 1, c)[:, None] * (vectors.T @ x))
+    np.testing.assert_allclose(operator.array(operator.clenshaw(X, c, 2.0)), wanted, atol=1e-12)
+    single = operator.in_single()
+    np.testing.assert_allclose(single.array(single.leave(single.clenshaw(single.enter(X), c, 2.0))), wanted, atol=1e-5)
+    np.testing.assert_allclose(
+        operator.fetch([operator.dot(X, Y), operator.dot(X, X)]), [(x * y).sum(0), (x * x).sum(0)]
+    )
+    rows = np.array([7, 3, 3, N - 1])
+    np.testing.assert_array_equal(operator.array(X, rows), x[rows])
+    np.testing.assert_array_equal(
+        operator.array(operator.concatenate([X, Y[:, [2]], X[:, []]])), np.hstack([x, y[:, 2:]])
+    )
+
+
+def test_the_bytes_a_product_are_those_of_hyperedges_that_two_shards_touch(client):
+    H = Hypergraph.from_edges([[0, 1], [1, 2], [2, 3], [0, 3, 1]], vertices=range(4))
+    operator = ShardedLaplacian.of_incidence(normalised_incidence(H), client=client, n_blocks=2, reorder=False)
+    assert operator.bytes_a_product == 2 * 8 * 2  # {1, 2} and {0, 3, 1}, there and back
+
+
+def test_random_numbers_are_those_of_one_machine_and_go_on_as_there(sharded, local):
+    ours, theirs = np.random.default_rng(5), np.random.default_rng(5)
+    for _ in range(2):
+        np.testing.assert_array_equal(sharded.array(sharded.white_noise(3, ours)), local.white_noise(3, theirs))
+        np.testing.assert_array_equal(sharded.array(sharded.signs(3, ours)), local.signs(3, theirs))
+    assert ours.random() == theirs.random()
+
+
+def test_an_order_of_the_vertices_is_not_seen_outside(client, planted, monkeypatch):
+    monkeypatch.setattr(ordering, "_WORTH_ORDERING", 0)
+    monkeypatch.setattr(ordering, "_GROUPS", 6)
+    A = normalised_incidence(planted.hypergraph)
+    operator = ShardedLaplacian.of_incidence(A, client=client)
+    plain = ShardedLaplacian.of_incidence(A, client=client, reorder=False)
+    assert operator.bytes_a_product < 0.7 * plain.bytes_a_product
+    ours, theirs = (op.white_noise(2, np.random.default_rng(0)) for op in (operator, plain))
+    np.testing.assert_allclose(operator.array(operator @ ours), plain.array(plain @ theirs), atol=1e-13)
+    rows = np.array([9, 0, 2])
+    np.testing.assert_array_equal(operator.array(ours, rows), plain.array(theirs, rows))
+
+
+# ---------------------------------------------------------------- the solver
+
+
+def test_the_posterior_is_the_local_solver_s(sharded, local, planted):
+    ours, theirs = posterior(sharded, planted), posterior(local, planted)
+    everywhere = np.arange(N)
+    np.testing.assert_allclose(ours.mean(everywhere), theirs.mean(everywhere), atol=1e-10)
+    np.testing.assert_allclose(ours.variance(everywhere[:2]), theirs.variance(everywhere[:2]), rtol=1e-8)
+    # Draws and probes are the same, and solved for in single precision.
+    np.testing.assert_allclose(ours.variance(everywhere), theirs.variance(everywhere), rtol=1e-5)
+    np.testing.assert_allclose(ours.log_evidence_estimate, theirs.log_evidence_estimate, rtol=1e-5)
+
+
+def test_covariates_and_leading_eigenvectors_are_sharded_too(sharded, local, planted):
+    covariates = np.random.default_rng(4).standard_normal((N, 1))
+
+    def steep(spectrum):
+        linear = kernels.Linear(covariates)
+        return gentle(spectrum) * linear + linear + kernels.Diffusion(spectrum, 2.0)
+
+    tolerance = 1e-4
+    options = Iterative(n_deflated=6, tolerance=tolerance)
+    ours, theirs = (posterior(operator, planted, steep, options) for operator in (sharded, local))
+    ours.workspace.find_subspace()
+    theirs.workspace.find_subspace()
+    # To the tolerance asked for: the eigenvectors, and so the iterations, follow rounding.
+    np.testing.assert_allclose(ours.mean(np.arange(N)), theirs.mean(np.arange(N)), rtol=0, atol=tolerance)
+    assert ours.workspace.subspace is not None
+
+
+def test_the_evidence_and_its_gradient_are_the_local_solver_s(sharded, local, planted):
+    rows, targets = observed(planted)
+    found = []
+    for operator in (sharded, local):
+        model = GaussianModel(gentle(spectrum_of(operator)), 1.0, np.zeros(3))
+        # Without leading eigenvectors, whose signs follow rounding: with them, other probes are drawn.
+        objective = IterativeEvidence(model, Observations.of(rows, targets), Iterative(n_probes=4, n_deflated=0))
+        found.append(objective.value_and_gradient(parameters.pack(model), []))
+    (ours, our_gradient), (theirs, their_gradient) = found
+    assert ours == pytest.approx(theirs, rel=1e-6)
+    np.testing.assert_allclose(our_gradient, their_gradient, rtol=1e-3, atol=1e-4 * np.abs(their_gradient).max())
+
+
+# ---------------------------------------------------------------- Parquet
+
+
+def written(folder, frame, parts, **options):
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.random.default_rng(0).permutation(len(frame)), parts)):
+        frame.iloc[rows].to_parquet(folder / f"part-{number}.parquet", index=False, **options)
+    return folder
+
+
+def memberships(H):
+    coo = H.incidence.tocoo()
+    return pd.DataFrame({"vertex": coo.row, "edge": coo.col, "weight": coo.data})
+
+
+@pytest.mark.parametrize("size_exponent", [0.0, 1.0])
+def test_partitions_give_the_hypergraph_that_was_written(client, tmp_path, size_exponent, rng):
+    H = make_planted_hypergraph(N, N, 6, random_state=1).hypergraph
+    frame = memberships(H)
+    frame["weight"] = rng.uniform(0.5, 2.0, len(frame))
+    # Two halves of one membership add up, and one of weight 0 is none.
+    frame = pd.concat([frame.assign(weight=frame.weight / 2)] * 2 + [frame[:1].assign(edge=2, weight=0.0)])
+    folder = written(tmp_path / "table", frame, 3, row_group_size=500)
+    operator = ShardedLaplacian.from_parquet(
+        folder, client=client, weight="weight", n_vertices=N + 2, size_exponent=size_exponent
+    )
+    same = Hypergraph.from_table(frame, vertex="vertex", edge="edge", weight="weight", vertices=range(N + 2))
+    A = normalised_incidence(same, size_exponent)
+    x = rng.standard_normal((N + 2, 2))
+    np.testing.assert_allclose(operator.array(operator @ operator.vector(x)), x - A @ (A.T @ x), atol=1e-13)
+    assert operator.n_blocks == 2
+    assert list(operator.vertices) == list(range(N + 2))
+
+
+def test_names_are_numbered_in_sorted_order(client, tmp_path):
+    edges = {"x": ["ann", "bob", "cem"], "y": ["cem", "dan"], "z": ["dan", "ann"], "w": ["eve"]}
+    frame = pd.DataFrame(
+        [(vertex, edge) for edge, members in edges.items() for vertex in members], columns=["who", "what"]
+    )
+    folder = written(tmp_path / "text", pd.concat([frame, frame]), 2)
+    operator = ShardedLaplacian.from_parquet(folder, client=client, vertex="who", edge="what")
+    H = Hypergraph.from_edges(edges, vertices=sorted({v for members in edges.values() for v in members}))
+    assert list(operator.vertices) == list(H.vertices)
+    A = normalised_incidence(H).toarray()
+    np.testing.assert_allclose(operator.array(operator @ operator.vector(np.eye(5))), np.eye(5) - A @ A.T, atol=1e-14)
+    numbers = frame.assign(who=frame.who.map({"ann": -7, "bob": 3, "cem": 10**12, "dan": 10**13, "eve": 10**14}))
+    spread = ShardedLaplacian.from_parquet(
+        written(tmp_path / "n", numbers, 2), client=client, vertex="who", edge="what"
+    )
+    assert list(spread.vertices) == [-7, 3, 10**12, 10**13, 10**14]
+    np.testing.assert_allclose(spread.array(spread @ spread.vector(np.eye(5))), np.eye(5) - A @ A.T, atol=1e-14)
+
+
+def test_bad_partitions_are_named_with_the_cure(client, tmp_path):
+    good = pd.DataFrame({"vertex": [0, 1, 2, 0], "edge": [0, 0, 1, 1], "weight": [1.0, 1.0, 2.0, 1.0]})
+
+    def read(name, second, **options):
+        folder = written(tmp_path / name, good, 1)
+        second.to_parquet(folder / "part-1.parquet", index=False)
+        ShardedLaplacian.from_parquet(folder, client=client, **{"weight": "weight", **options})
+
+    with pytest.raises(FileError, match=r"part-1.parquet must have a column 'weight'. Did you mean 'weigth'\?"):
+        read("column", good.rename(columns={"weight": "weigth"}))
+    with pytest.raises(FileError, match=r"part-1.parquet .* of 0 or more in 'weight'. Row 2 has -1.0."):
+        read("negative", good.assign(weight=[1.0, -1.0, 0.5, 1.0]))
+    with pytest.raises(FileError, match=r"Row 3 has (None|nan)"):
+        read("nan", good.assign(weight=[1.0, 1.0, np.nan, 1.0]))
+    with pytest.raises(FileError, match=r"Row 1 has no 'vertex'"):
+        read("gap", good.assign(vertex=pd.array([None, 1, 2, 0], dtype="Int64")))
+    with pytest.raises(
+        FileError, match=r"must have whole numbers in 'vertex', as the first partition has. It has .*string"
+    ):
+        read("kind", good.assign(vertex=["a", "b", "c", "d"]))
+    with pytest.raises(FileError, match=r"numbers from 0 to 1 in 'vertex', since `n_vertices` is 2. Got 2"):
+        read("many", good, n_vertices=2)
+    with pytest.raises(FileError, match=r"must have a column 'node'\. Its columns are vertex, edge, weight"):
+        read("first", good, vertex="node")
+    with pytest.raises(FileError, match=r"whole numbers or text in 'weight'. It has double"):
+        read("numbers", good, vertex="weight")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileError, match=r"empty holds none"):
+        ShardedLaplacian.from_parquet(tmp_path / "empty", client=client)
+    with pytest.raises(FileNotFoundError, match=r"There is no file or folder .*nowhere"):
+        ShardedLaplacian.from_parquet(tmp_path / "nowhere", client=client)
+    (tmp_path / "empty" / "a.parquet").write_text("no Parquet")
+    with pytest.raises(FileError, match=r"a.parquet cannot be read as Parquet"):
+        ShardedLaplacian.from_parquet(tmp_path / "empty", client=client)
+
+
+# ---------------------------------------------------------------- workers and clusters that go
+
+
+def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(client, local, planted, tmp_path):
+    folder = written(tmp_path / "table", memberships(planted.hypergraph), 3)
+    operator = ShardedLaplacian.from_parquet(folder, client=client, n_vertices=N)
+    victim = sorted(client.run(os.getpid).items())[0]
+    unharmed, calls = operator.clenshaw, []
+
+    def deadly(*arguments):
+        image = unharmed(*arguments)
+        calls.append(None)
+        if len(calls) == 4:
+            os.kill(victim[1], signal.SIGKILL)
+        return image
+
+    operator.clenshaw = deadly
+    found = posterior(operator, planted).mean(np.arange(N))
+    assert len(calls) > 5
+    assert victim[0] not in client.nthreads()
+    np.testing.assert_allclose(found, posterior(local, planted).mean(np.arange(N)), atol=1e-10)
+
+
+def test_shards_stay_where_they_are_and_are_spread_evenly():
+    assert cluster.homes([None] * 4, ["a", "b"]) == ["a", "b", "a", "b"]
+    assert cluster.homes(["a", "b"], ["b"]) == ["b", "b"]
+    assert sorted(cluster.homes(["b", "b"], ["b", "c"])) == ["b", "c"]
+    assert cluster.homes(["c", "a", "b"], ["a", "b", "c", "d"]) == ["c", "a", "b"]
+    assert cluster.homes(["a"], []) == [None]
+
+
+def test_a_cluster_that_goes_away_is_said_at_once(planted, monkeypatch):
+    A = normalised_incidence(planted.hypergraph)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
+    ) as workers:
+        client = distributed.Client(workers, set_as_default=False)
+        operator = ShardedLaplacian.of_incidence(A, client=client)
+        X = operator.vector(np.ones((N, 1)))
+        # No worker is left, and none comes.
+        monkeypatch.setattr(cluster, "_PATIENCE", 3.0)
+        monkeypatch.setattr(cluster, "_LOOK", 0.5)
+        workers.scale(0)
+        while client.nthreads():
+            time.sleep(0.1)
+        with pytest.raises(ClusterError, match=r"no worker for 3 s.*Nothing on this machine was lost"):
+            operator.array(operator @ X)
+        client.close()
+        with pytest.raises(
+            ClusterError, match=r"connection to the cluster is closed.*Nothing on this machine was lost"
+        ):
+            operator.array(operator @ X)
+
+
+def test_a_client_is_needed(monkeypatch, planted):
+    A = normalised_incidence(planted.hypergraph)
+    with pytest.raises(TypeError, match=r"`client` must be a dask.distributed Client. Got str"):
+        ShardedLaplacian.of_incidence(A, client="tcp://nowhere")
+
+
+def test_without_dask_the_extra_is_named(monkeypatch, planted):
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(ImportError, match=r"pip install hypergauss\[dask\]"):
+        ShardedLaplacian.of_incidence(normalised_incidence(planted.hypergraph))
