@@ -22,9 +22,7 @@ from hypergauss.inference import GaussianModel, Iterative, Observations, conditi
 from hypergauss.kernels import Matern
 from hypergauss.parameters import as_array, values
 
-#: Of the data that hyperparameters are learned from: drawn from the model itself, so that there is something to find.
-NU, LENGTHSCALE = 2.0, 6.0
-PROBES = 512
+PROBES, DEFLATED = 512, 256
 
 
 def draw(tolerances: list[float], errors: list[float], products: list[int]) -> None:
@@ -81,27 +79,21 @@ def main(*, quick: bool) -> None:
         "independent draws would have",
         f"Log evidence {estimate.value:.2f} +- {estimate.standard_error:.2f}, exact {exact.log_evidence:.2f}: "
         f"{off:.2f} standard errors ({verdict(off, at_most=2)})",
-        *_learned(spectrum, problem.rows, quick),
+        *_learned(spectrum, observations, quick),
     ]
     publish("tolerance", [by_tolerance], notes, quick=quick)
     if not quick:
         draw(tolerances, errors, products)
 
 
-def _learned(spectrum: Spectrum, rows: np.ndarray, quick: bool) -> list[str]:
-    """Learn from a draw of the model itself, by both solvers, and compare."""
-    rng = np.random.default_rng(5)
-    truth = Matern(spectrum, nu=NU, lengthscale=LENGTHSCALE)
-    size = spectrum.num_vertices
-    rows = np.sort(rng.permutation(size)[: size // 2])
-    y = truth.prior_draws(rows, 1, rng) + NOISE * rng.standard_normal((len(rows), 1))
-    observations = Observations.of(rows, y)
+def _learned(spectrum: Spectrum, observations: Observations, quick: bool) -> list[str]:
+    """Learn by both solvers, and compare."""
     model = GaussianModel(Matern(spectrum), as_array(0.1), as_array(np.zeros(1)))
     notes, learned = [], {}
     settings = {
         "dense": "dense",
         "iterative": Iterative(),
-        f"iterative, {PROBES} probes": Iterative(n_probes=16 if quick else PROBES, n_deflated=256),
+        f"iterative, {PROBES} probes": Iterative(n_probes=16 if quick else PROBES, n_deflated=DEFLATED),
     }
     for name, solver in settings.items():
         start = time.process_time()

@@ -33,7 +33,7 @@ from hypergauss.inference.sites import Observations
 from hypergauss.kernels import Kernel
 
 #: The gain of an iteration, for each number observed, below which a search on an estimate ends.
-_TOLERANCE = 1e-6
+_LEAST_GAIN = 1e-7
 
 
 class Slopes(NamedTuple):
@@ -130,8 +130,8 @@ class IterativeEvidence(Objective):
 
     @property
     def least_gain(self) -> float:
-        """A tenth of the standard error, known after one evaluation: what probes leave open needs no finer search."""
-        return max(_TOLERANCE, 0.1 * np.nan_to_num(self.standard_error) / self.num_observations)
+        """A hundredth of the standard error, known after one evaluation: what probes leave open needs no finer search."""
+        return max(_LEAST_GAIN, 0.01 * np.nan_to_num(self.standard_error) / self.num_observations)
 
     @property
     def state(self) -> Workspace:
