@@ -130,7 +130,7 @@ class IterativeEvidence(Objective):
 
     @property
     def least_gain(self) -> float:
-        """A hundredth of the standard error, known after one evaluation: what probes leave open needs no finer search."""
+        """A hundredth of the standard error, known after one evaluation: probes leave more than that open."""
         return max(_LEAST_GAIN, 0.01 * np.nan_to_num(self.standard_error) / self.num_observations)
 
     @property
