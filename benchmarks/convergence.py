@@ -1,10 +1,10 @@
 """Do the chains of the factorisation agree? R-hat and effective sample sizes on MovieLens 100K (u1), by ArviZ.
 
-Four chains of `KPMF`: at its default length, 40 sweeps to warm up and 60 draws, and at four times that. Watched is
-what the data identify: predictions of fifty rated pairs, the variances of the biases, of the products u_i . w_j and of
-the noise. R-hat compares the variance between chains with that within them, ranks and folded ranks; the sizes say how
-many independent draws the chains are worth for a mean and for the 5% and 95% quantiles. Skipped where HYPERGAUSS_DATA
-is not set.
+Four chains of `KPMF`: at its default length, 40 sweeps to warm up and 60 draws, and at four times that. Watched is what
+the data identify: predictions of fifty rated pairs, the variances of the biases (users, items), of the products
+u_i . w_j and of the noise, on the scale where ratings have variance 1; of several numbers the median and the worst.
+R-hat compares the variance between chains with that within them; the sizes say how many independent draws the chains
+are worth for a mean and for the 5% and 95% quantiles. Skipped where HYPERGAUSS_DATA is not set.
 """
 
 from __future__ import annotations
@@ -44,9 +44,16 @@ def summary(data: Any) -> list[list[str]]:
                 f"{np.median(bulk):,.0f}",
                 f"{bulk.min():,.0f}",
                 f"{tail.min():,.0f}",
+                _means(data.posterior[name]),
             ]
         )
     return rows
+
+
+def _means(draws: Any) -> str:
+    """Return the least and the largest mean of a chain, for quantities of few numbers."""
+    means = draws.mean("draw").to_numpy().reshape(CHAINS, -1)
+    return "; ".join(f"{own.min():.3f} to {own.max():.3f}" for own in means.T) if means.shape[1] <= 2 else ""
 
 
 def _tail_size(data: Any) -> Any:
@@ -55,7 +62,7 @@ def _tail_size(data: Any) -> Any:
     return arviz.ess(data, method="tail")
 
 
-COLUMNS = ("", "numbers", "R-hat, median", "worst", "bulk size, median", "least", "tail size, least")
+COLUMNS = ("", "", "R-hat", "worst", "bulk size", "least", "tail, least", "means of chains")
 
 
 def run(split: Split, warm_up: int, draws: int) -> tuple[Table, str]:

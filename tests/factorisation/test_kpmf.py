@@ -100,6 +100,13 @@ def test_chains_agree_by_the_measures_of_arviz(model):
     arviz = pytest.importorskip("arviz")
     data = model.inference_data()
     assert data.posterior["prediction"].shape == (2, 100, 50)
+    mean = data.posterior["prediction"].mean(("chain", "draw")).to_numpy()
+    watched = np.linspace(0, len(model._ratings.values) - 1, 50).astype(int)
+    users, items = model.users_[model._ratings.user[watched]], model.items_[model._ratings.item[watched]]
+    center, spread = model._scale
+    assert np.allclose(np.clip(center + spread * mean, *model.bounds_), model.predict(users, items), atol=1e-4)
+    own = model.draws_[1].items[:, :, 0].var(axis=1)
+    assert np.allclose(data.posterior["bias_variance"].sel(chain=1, side="items"), own)
     assert float(arviz.rhat(data)["prediction"].median()) < 1.2
 
 

@@ -17,16 +17,20 @@ _WATCHED = 50
 def identified(chains: list[Kept], ratings: Ratings, likelihood: str) -> Any:
     """Return draws of identified quantities as ArviZ's ``InferenceData``.
 
-    Factors can turn, change places and change sign without changing a prediction, and so can their variances. What
-    stands for them is ``prediction``, u_i . w_j and all, of fifty rated pairs, ``bias_variance`` of users and items,
-    and ``factor_variance``, the sum over columns of users' times items' variances: that of u_i . w_j a priori.
+    Factors can turn, change places and change sign without changing a prediction, and of a steep filter's variance the
+    data see next to nothing. What stands for them is ``prediction``, u_i . w_j and all, of fifty rated pairs,
+    ``factor_variance``, that of u_i . w_j over these pairs, and ``bias_variance``, that of b_i over users and of c_j
+    over items, all on the scale where ratings have variance 1.
     """
     arviz = _checks.optional("arviz", "mcmc")
     watched = np.linspace(0, len(ratings.values) - 1, min(_WATCHED, len(ratings.values))).astype(int)
+    user, item = ratings.user[watched], ratings.item[watched]
+    products = np.stack([(chain.users[:, user, 1:] * chain.items[:, item, 1:]).sum(axis=-1) for chain in chains])
+    levels = np.stack([chain.mean[:, None] + chain.users[:, user, 0] + chain.items[:, item, 0] for chain in chains])
     posterior = {
-        "prediction": np.stack([_predictions(chain, ratings.user[watched], ratings.item[watched]) for chain in chains]),
-        "bias_variance": np.stack([chain.variance[:, :, 0] for chain in chains]),
-        "factor_variance": np.stack([chain.variance[:, :, 1:].prod(axis=1).sum(axis=1) for chain in chains]),
+        "prediction": levels + products,
+        "bias_variance": np.stack([_bias_variances(chain) for chain in chains]),
+        "factor_variance": products.var(axis=2),
     }
     if likelihood == "gaussian":
         posterior["noise_variance"] = np.stack([chain.noise_variance for chain in chains])
@@ -36,7 +40,6 @@ def identified(chains: list[Kept], ratings: Ratings, likelihood: str) -> Any:
     return arviz.from_dict(posterior=posterior, dims=dims, coords={"side": ["users", "items"]})
 
 
-def _predictions(chain: Kept, user: np.ndarray, item: np.ndarray) -> np.ndarray:
-    """Return mu + b_i + c_j + u_i . w_j of pairs under each draw, shape (S, n)."""
-    u, w = chain.users[:, user], chain.items[:, item]
-    return chain.mean[:, None] + u[..., 0] + w[..., 0] + (u[..., 1:] * w[..., 1:]).sum(axis=-1)
+def _bias_variances(chain: Kept) -> np.ndarray:
+    """Return the variances of b over users and of c over items under each draw, shape (S, 2)."""
+    return np.stack([rows[:, :, 0].var(axis=1) for rows in (chain.users, chain.items)], axis=1)
