@@ -29,7 +29,8 @@ class ThreadedMatrix:
     Parameters
     ----------
     matrix : SciPy sparse array
-        Its entries are copied in the given precision, indices in 32 bits where they fit.
+        Its entries are kept in the given precision, copied only if they have another; indices in 32 bits where they
+        fit.
     dtype : float type
         Precision.
     """
@@ -73,6 +74,11 @@ class ThreadedMatrix:
 def threads() -> ThreadPoolExecutor:
     """Return the pool that all products share, with a thread for each core this process may use."""
     return ThreadPoolExecutor(num_cores(), thread_name_prefix="hypergauss")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process inherits the pool without its threads, and would wait for them for ever.
+    os.register_at_fork(after_in_child=threads.cache_clear)
 
 
 def num_cores() -> int:
