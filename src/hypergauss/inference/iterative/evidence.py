@@ -72,6 +72,9 @@ def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Any, targets
     targets : block, shape (N, L)
         Pseudo-observations less the prior mean.
     """
+    # One preconditioner for all solves: its derivatives must be those of the one that coloured the probes. Learning
+    # solves again and again, so the leading eigenvectors pay; and they steady the log determinant.
+    workspace.find_subspace()
     options = workspace.options
     # Quadrature is exact to the square of what solves leave, and a mean over probes needs no more than a few digits.
     probed = System(workspace, kernel, precision, options.probe_tolerance)
@@ -119,8 +122,6 @@ class IterativeEvidence(Objective):
     def __init__(self, model: Any, observations: Observations, options: Iterative) -> None:
         self.model, self.observations, self.options = model, observations, options
         self.workspace = Workspace(model.kernel, options)
-        # Learning solves again and again: the leading eigenvectors pay, and steady the log determinant.
-        self.workspace.find_subspace()
         self._targets = self._scattered(observations.mean)
         self._observed = self._scattered(np.ones((len(observations.rows), 1)))
         self.standard_error = np.nan
