@@ -12,6 +12,8 @@ from sklearn.base import clone
 import hypergauss as hg
 from hypergauss.exceptions import FileError, LearningWarning
 from hypergauss.inference import LogNormal, SpectralFeatures
+from hypergauss.operators import JaxLaplacian
+from hypergauss.spectrum import normalised_incidence
 from tests.hypergraphs import random_hypergraph
 from tests.io.awkward import noted
 
@@ -52,6 +54,31 @@ def test_a_regressor_predicts_the_same_to_the_last_digit(tmp_path, options):
     np.testing.assert_array_equal(model.sample(NAMES, 3, 0), again.sample(NAMES, 3, 0))
     assert again.log_marginal_likelihood_ == model.log_marginal_likelihood_
     assert list(again.hyperparameters_) == list(model.hyperparameters_)
+
+
+@pytest.mark.filterwarnings("ignore::hypergauss.exceptions.LearningWarning")
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"solver": "iterative", "learn": True, "max_iterations": 2},
+        {"kernel": hg.kernels.Matern(hg.Spectrum.matrix_free(H))},
+        {"kernel": hg.kernels.Matern(hg.Spectrum.matrix_free(GRAPH))},
+    ],
+    ids=["eigenvectors", "matrix-free", "matrix-free graph"],
+)
+def test_a_regressor_of_the_iterative_solver_predicts_the_same_to_its_tolerance(tmp_path, options):
+    model = fitted_regressor(**options)
+    again = copied(model, tmp_path)
+    for mine, theirs in zip(model.predict(NAMES, return_std=True), again.predict(NAMES, return_std=True), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5)
+    assert again.log_marginal_likelihood_ == model.log_marginal_likelihood_
+
+
+def test_products_elsewhere_than_in_this_process_cannot_be_saved(tmp_path):
+    operator = JaxLaplacian.of_incidence(normalised_incidence(H))
+    model = fitted_regressor(kernel=hg.kernels.Matern(hg.Spectrum.matrix_free(operator)))
+    with pytest.raises(TypeError, match="holds JaxLaplacian, which a model file cannot"):
+        hg.save(model, tmp_path / "model.hypergauss")
 
 
 def test_a_classifier_predicts_the_same_to_the_last_digit(tmp_path):

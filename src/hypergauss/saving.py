@@ -30,8 +30,11 @@ from hypergauss.frozen import freeze
 from hypergauss.graph import Graph
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.conditioning import condition
+from hypergauss.inference.iterative import IterativePosterior
+from hypergauss.inference.iterative.system import Workspace
 from hypergauss.inference.posterior import Posterior, Prior
 from hypergauss.inference.sparse import SparsePosterior
+from hypergauss.operators import LocalLaplacian
 
 #: What the file says it is, and the version of its layout that this code writes. A newer one is refused.
 FORMAT, FORMAT_VERSION = "hypergauss model", 1
@@ -42,6 +45,7 @@ _HOMES = (
     "estimators.latents",
     "inference.draws",
     "inference.gaussian",
+    "inference.iterative.options",
     "inference.latent",
     "inference.learning",
     "inference.marginals",
@@ -57,6 +61,7 @@ _HOMES = (
     "likelihoods.binary",
     "likelihoods.categorical",
     "likelihoods.ordinal",
+    "spectrum.density",
     "spectrum.laplacians",
     "spectrum.spectrum",
 )
@@ -94,6 +99,8 @@ def save(estimator: HypergraphGPRegressor | HypergraphGPClassifier, path: str | 
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a fitted estimator that `save` has written; its predictions are the same to the last digit.
+
+    Those of the iterative solver are the same to its tolerances: it begins without what learning had left behind.
 
     A file that is damaged, of another kind, or written by a newer version is refused with a `FileError`.
     """
@@ -161,7 +168,7 @@ class _Writer:
             return {"$tuple": [self.encode(item, where) for item in value]}
         if isinstance(value, Mapping):
             return {"$dict": [[self.encode(k, where), self.encode(v, where)] for k, v in value.items()]}
-        if isinstance(value, np.random.RandomState | np.random.Generator):
+        if isinstance(value, np.random.RandomState | np.random.Generator | Workspace):
             return None
         return {"$node": self._once(value, where)}
 
@@ -195,6 +202,8 @@ class _Writer:
             return ["hypergraph", *(self.encode(part, where) for part in parts)]
         if isinstance(value, Graph):
             return ["graph", self.encode(value.adjacency, where), self.encode(value.vertices, where)]
+        if isinstance(value, LocalLaplacian):
+            return ["laplacian", *(self.encode(part, where) for part in value.parts)]
         if isinstance(value, Posterior):
             return ["posterior", *(self.encode(part, where) for part in _conditioned_on(value))]
         cls = type(value)
@@ -292,6 +301,8 @@ def _rebuilt(cls: type, held: dict[str, Any]) -> Any:
 
 def _conditioned_on(posterior: Posterior) -> tuple[Any, ...]:
     """Return prior, sites, solver and inducing variables, which give the posterior again."""
+    if isinstance(posterior, IterativePosterior):
+        return posterior.prior, posterior.sites, posterior.options, None
     if isinstance(posterior, SparsePosterior):
         projection: Any = posterior.prior.kernel
         return Prior(projection.kernel, posterior.prior.mean), posterior.sites, "auto", projection.inducing
@@ -317,6 +328,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "graph": Graph,
     "hypergraph": _hypergraph,
     "index": lambda values: pd.Index(values, tupleize_cols=False),
+    "laplacian": LocalLaplacian,
     "posterior": condition,
     "series": lambda index, values: pd.Series(values, index=index),
     "sparse": _sparse,

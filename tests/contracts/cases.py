@@ -36,6 +36,8 @@ KERNELS = {
 
 #: Those without low-rank structure, which only the dense solver serves.
 FEATURELESS = {"squared exponential", "sum without features"}
+#: Those that products with Laplacians alone do not serve.
+NEEDING_EIGENVECTORS = {*FEATURELESS, "linear", "product of filters"}
 
 LIKELIHOODS = {
     "logit": Bernoulli("logit"),

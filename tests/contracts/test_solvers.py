@@ -7,14 +7,19 @@ import numpy as np
 import pytest
 
 from hypergauss import parameters
-from hypergauss.inference import GaussianModel, Observations, Prior, condition
+from hypergauss.inference import GaussianModel, Iterative, Observations, Prior, condition
 from hypergauss.inference.conditioning import SOLVERS, evidence_of
 from tests import oracles
-from tests.contracts.cases import FEATURELESS, KERNELS
+from tests.contracts.cases import FEATURELESS, KERNELS, NEEDING_EIGENVECTORS
 from tests.hypergraphs import relabelled
 
 NOISE, MEAN = 0.3, np.array([0.4, -1.0])
 SOLVED = [solver for solver in SOLVERS if solver != "auto"]
+#: Those without an error of their own; the iterative one is asked for as little of it as double precision allows.
+EXACT = [solver for solver in SOLVED if solver != "iterative"]
+SETTINGS = {"iterative": Iterative(1e-9, probe_tolerance=1e-8)}
+ACCURACY = {"dense": 1e-9, "low-rank": 1e-9, "iterative": 1e-7}
+CANNOT = {"dense": set(), "low-rank": FEATURELESS, "iterative": NEEDING_EIGENVECTORS}
 
 
 class Measurements(NamedTuple):
@@ -55,17 +60,22 @@ MEASUREMENTS = {
 
 every_pair = pytest.mark.parametrize(
     ("solver", "name"),
-    [(solver, name) for solver in SOLVED for name in KERNELS if solver == "dense" or name not in FEATURELESS],
+    [(solver, name) for solver in SOLVED for name in KERNELS if name not in CANNOT[solver]],
 )
+every_exact_pair = pytest.mark.parametrize(
+    ("solver", "name"),
+    [(solver, name) for solver in EXACT for name in KERNELS if name not in CANNOT[solver]],
+)
+every_exact_solver = pytest.mark.parametrize("solver", EXACT)
 every_solver = pytest.mark.parametrize("solver", SOLVED)
 all_measurements = pytest.mark.parametrize("data", MEASUREMENTS.values(), ids=MEASUREMENTS.keys())
 
 
 def posterior_of(kernel, data, solver):
-    return condition(Prior(kernel, data.mean), data.sites(), solver)
+    return condition(Prior(kernel, data.mean), data.sites(), SETTINGS.get(solver, solver))
 
 
-@every_pair
+@every_exact_pair
 @all_measurements
 def test_the_log_evidence_is_scipys_multivariate_normal(hypergraph, solver, name, data):
     kernel = KERNELS[name](hypergraph)
@@ -73,6 +83,18 @@ def test_the_log_evidence_is_scipys_multivariate_normal(hypergraph, solver, name
     assert posterior_of(kernel, data, solver).log_evidence == pytest.approx(expected, rel=1e-8)
     to_learn = evidence_of(kernel, data.observations(), solver)
     assert float(to_learn(kernel, NOISE, data.mean)) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name in KERNELS if name not in NEEDING_EIGENVECTORS])
+@all_measurements
+def test_the_estimated_log_evidence_is_scipys_within_its_standard_error(hypergraph, name, data):
+    kernel = KERNELS[name](hypergraph)
+    expected = oracles.log_evidence(np.asarray(kernel.gram()), data.rows, data.y, data.noise, data.mean)
+    posterior = posterior_of(kernel, data, "iterative")
+    estimate = posterior.log_evidence_estimate
+    assert posterior.log_evidence == estimate.value
+    assert abs(estimate.value - expected) < 4.5 * estimate.standard_error + 1e-6
+    assert estimate.standard_error < 1.0
 
 
 @every_pair
@@ -83,9 +105,9 @@ def test_mean_variance_and_covariance_are_those_of_the_conditional_normal(hyperg
     posterior = posterior_of(kernel, data, solver)
     assert posterior.solver == solver
     asked = np.array([3, 0, 7, 3, 11])  # measured or not, one twice
-    assert np.allclose(posterior.mean(asked), mean[asked], atol=1e-9)
-    assert np.allclose(posterior.variance(asked), np.diag(covariance)[asked], atol=1e-9)
-    assert np.allclose(posterior.covariance(asked), covariance[np.ix_(asked, asked)], atol=1e-9)
+    assert np.allclose(posterior.mean(asked), mean[asked], atol=ACCURACY[solver])
+    assert np.allclose(posterior.variance(asked), np.diag(covariance)[asked], atol=ACCURACY[solver])
+    assert np.allclose(posterior.covariance(asked), covariance[np.ix_(asked, asked)], atol=ACCURACY[solver])
 
 
 @every_pair
@@ -100,11 +122,11 @@ def test_leave_one_out_is_conditioning_without_the_vertex(hypergraph, solver, na
         keep = data.rows != vertex
         noise = np.broadcast_to(data.noise, len(keep))[keep]
         mean, covariance = oracles.posterior(K, data.rows[keep], data.y[keep], noise, data.mean)
-        assert np.allclose(found.mean[i], mean[vertex], atol=1e-9)
-        assert np.isclose(found.variance[i], covariance[vertex, vertex] + sites.variance[i], atol=1e-9)
+        assert np.allclose(found.mean[i], mean[vertex], atol=ACCURACY[solver])
+        assert np.isclose(found.variance[i], covariance[vertex, vertex] + sites.variance[i], atol=ACCURACY[solver])
 
 
-@every_solver
+@every_exact_solver
 @pytest.mark.parametrize("name", ["matern", "matern in the limit", "bernstein, rising", "sum", "product"])
 @pytest.mark.parametrize("kind", ["several outputs", "repeated and heteroscedastic"])
 def test_gradients_of_the_log_evidence_match_central_differences(hypergraph, solver, name, kind):
@@ -125,7 +147,7 @@ def test_gradients_of_the_log_evidence_match_central_differences(hypergraph, sol
 @every_solver
 @pytest.mark.parametrize("name", ["matern", "sum", "product"])
 def test_samples_have_the_posteriors_moments(hypergraph, name, solver, rng):
-    data, size = MEASUREMENTS["repeated"], 20_000
+    data, size = MEASUREMENTS["repeated"], 20_000 if solver in EXACT else 1_000
     posterior = posterior_of(KERNELS[name](hypergraph), data, solver)
     rows = np.array([0, 3, 7, 3])
     draws = posterior.sample(rows, size, rng)
@@ -151,9 +173,10 @@ def test_relabelling_vertices_permutes_the_posterior(hypergraph, solver, rng):
     before = posterior_of(make(hypergraph), data, solver)
     after = posterior_of(make(relabelled(hypergraph, order)), moved, solver)
     everything = np.arange(hypergraph.num_vertices)
-    assert np.allclose(after.mean(everything), before.mean(order), atol=1e-10)
-    assert np.allclose(after.variance(everything), before.variance(order), atol=1e-10)
-    assert after.log_evidence == pytest.approx(before.log_evidence, rel=1e-10)
+    assert np.allclose(after.mean(everything), before.mean(order), atol=ACCURACY[solver] / 10)
+    assert np.allclose(after.variance(everything), before.variance(order), atol=ACCURACY[solver] / 10)
+    if solver in EXACT:
+        assert after.log_evidence == pytest.approx(before.log_evidence, rel=1e-10)
 
 
 @every_solver
@@ -168,6 +191,6 @@ def test_no_vertices_asked_for_give_no_answers(hypergraph, solver):
 @every_solver
 def test_tiny_noise_keeps_variances_from_turning_negative(hypergraph, solver):
     data = measure(ONCE)._replace(noise_variance=np.full(len(ONCE), 1e-9))
-    posterior = posterior_of(KERNELS["matern"](hypergraph), data, solver)
+    posterior = condition(Prior(KERNELS["matern"](hypergraph), data.mean), data.sites(), solver)
     assert np.allclose(posterior.mean(data.rows), data.y, atol=1e-6)
     assert (posterior.variance(np.arange(12)) >= 0).all()

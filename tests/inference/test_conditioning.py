@@ -17,7 +17,7 @@ def test_the_solver_is_chosen_by_size(hypergraph):
 
 
 def test_an_unknown_solver_is_refused_with_the_choices(hypergraph):
-    with pytest.raises(ValueError, match=r"one of 'auto', 'dense', 'low-rank'. Got 'cg'"):
+    with pytest.raises(ValueError, match=r"one of 'auto', 'dense', 'low-rank', 'iterative'. Got 'cg'"):
         choose_solver(Matern(Spectrum.of(hypergraph)), 3, "cg")
 
 

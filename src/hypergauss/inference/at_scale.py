@@ -28,7 +28,7 @@ from hypergauss.likelihoods import Likelihood
 
 #: Steps of the sites for one value of the hyperparameters, and the relative change that ends them.
 _MOST_STEPS, _SETTLED = 30, 1e-2
-#: Draws behind variances while sites move.
+#: Draws behind variances while sites move, at the least; as many as there are probes where these are more.
 _DRAWS = 16
 #: The least precision of a site relative to the largest: below it says nothing.
 _LEAST_PRECISION = 1e-6
@@ -63,7 +63,6 @@ class IterativeVariational(Objective):
     ) -> None:
         self.model, self.rows, self.y, self.options = model, rows, parameters.as_array(y), options
         self.workspace = Workspace(model.kernel, options)
-        self.workspace.find_subspace()
         self.sites = self._first_sites() if start is None else start
         self._highest = -np.inf
 
@@ -130,7 +129,7 @@ class IterativeVariational(Objective):
         draws, noise = self._draws(model)
         for _ in range(_MOST_STEPS):
             marginals = self._marginals(model, sites, draws, noise)
-            target = self._proper(_target(model.likelihood, marginals, self.y))
+            target = self._proper(_target(model.likelihood, _without_common_shift(model, marginals), self.y))
             change = _relative_change(sites, target)
             if change < _SETTLED:
                 break
@@ -142,8 +141,9 @@ class IterativeVariational(Objective):
     def _draws(self, model: LatentModel) -> tuple[Any, Any]:
         """Return prior draws at every vertex and white noise of the sites, the same at each call."""
         rng = self.options.generator(4)
+        number = max(_DRAWS, self.options.probes_for(self._operator.size))
         system = System(self.workspace, model.kernel, self._precision(self.sites, 0), self.options.sample_tolerance)
-        return system.covariance.draws(_DRAWS, rng), system.sample_noise(_DRAWS, rng)
+        return system.covariance.draws(number, rng), system.sample_noise(number, rng)
 
     def _marginals(self, model: LatentModel, sites: NaturalSites, draws: Any, noise: Any) -> Marginals:
         """Return the mean of each latent at the sites by a solve, and its variance from draws."""
@@ -191,6 +191,17 @@ class IterativeVariational(Objective):
         relative = shift / precision - mean
         constant = (shift * mean - precision * mean**2 / 2).sum() + (precision * relative**2).sum() / 2
         return float(constant - terms.quadratic / 2 - terms.probes.value / 2)
+
+
+def _without_common_shift(model: LatentModel, marginals: Marginals) -> Marginals:
+    """Return marginals without what all latents have moved in common, which some likelihoods cannot see.
+
+    The best q leaves it at the prior's; sites that treat latents one by one approach that only slowly.
+    """
+    if not model.likelihood.is_shift_invariant:
+        return marginals
+    common = (marginals.mean - model.mean).mean(axis=1, keepdims=True)
+    return marginals._replace(mean=marginals.mean - common)
 
 
 @eqx.filter_jit

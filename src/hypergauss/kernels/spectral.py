@@ -22,8 +22,12 @@ from jaxtyping import Array, Float
 
 from hypergauss import _checks
 from hypergauss.kernels.base import Kernel, scale_field
+from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.parameters import as_array, check_fixed, positive, reciprocal
-from hypergauss.spectrum import Spectrum
+from hypergauss.spectrum import Spectrum, chebyshev
+
+#: Error of the polynomial behind a prior draw, relative to its filter's largest value.
+_DRAW_TOLERANCE = 1e-9
 
 
 class Vertices(NamedTuple):
@@ -101,8 +105,8 @@ class SpectralKernel(Kernel):
         return self.spectrum.num_vertices
 
     @property
-    def rank(self) -> int:  # noqa: D102
-        return self.spectrum.rank
+    def rank(self) -> int | None:  # noqa: D102
+        return None if self.spectrum.is_matrix_free else self.spectrum.rank
 
     @property
     def basis(self) -> object:  # noqa: D102
@@ -128,21 +132,19 @@ class SpectralKernel(Kernel):
         return True
 
     def inputs(self, rows: np.ndarray) -> Vertices:  # noqa: D102
-        if self.spectrum.is_matrix_free:
-            raise ValueError(
-                f"A covariance between single vertices needs eigenvectors. Got a kernel on {self.spectrum}. Condition "
-                "with `solver='iterative'`, or make the spectrum with `Spectrum.of`."
-            )
+        self._check_eigenvectors()
         return Vertices(rows, self.spectrum.vertex_vectors[rows])
 
     def features(self, inputs: Vertices) -> Any:  # noqa: D102
         return inputs.vectors
 
     def weights(self) -> Float[Array, " r"]:  # noqa: D102
+        self._check_eigenvectors()
         density = self.density()
         return density.scale * (density.known - density.background)
 
     def remainder(self, inputs: Vertices) -> Float[Array, ""]:  # noqa: D102, ARG002
+        self._check_eigenvectors()
         density = self.density()
         return density.scale * density.background
 
@@ -157,16 +159,34 @@ class SpectralKernel(Kernel):
         return scale_field(self, factor)
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw f = sqrt(b) z + U ((sqrt(phi) - sqrt(b)) U'z), z white noise on all vertices: no N x N matrix."""
+        """Draw f = sqrt(b) z + U ((sqrt(phi) - sqrt(b)) U'z), z white noise on all vertices: no N x N matrix.
+
+        Without eigenvectors, f = p(Delta) z with a polynomial p that meets sqrt(phi).
+        """
         density = _density(self)
+        if self.spectrum.is_matrix_free:
+            operator = self.spectrum.source.multiplier()
+            root = filter_expansion(self, _DRAW_TOLERANCE, root=True)
+            white = operator.white_noise(size, rng)
+            return float(jnp.sqrt(density.scale)) * operator.array(chebyshev.apply(operator, root, white), rows)
         scale, known, background = (np.asarray(part) for part in (density.scale, density.known, density.background))
         root, rest_root = np.sqrt(scale * known), np.sqrt(scale * background)
         U = self.spectrum.vertex_vectors
         z = rng.standard_normal((self.num_vertices, size))
         return rest_root * z[rows] + U[rows] @ ((root - rest_root)[:, None] * (U.T @ z))
 
+    def _check_eigenvectors(self) -> None:
+        if self.spectrum.is_matrix_free:
+            raise ValueError(
+                f"A covariance between single vertices needs eigenvectors. Got a kernel on {self.spectrum}. Condition "
+                "with `solver='iterative'`, or make the spectrum with `Spectrum.of`."
+            )
+
     def error_bound(self) -> float:
         r"""Return a bound on ``|K - K_exact|``, the operator norm of what a truncated spectrum gets wrong.
+
+        A matrix-free spectrum leaves out nothing, so it is 0 there; but its normalisation is an estimate, whose
+        relative error is that of ``spectrum.density``.
 
         Without normalisation it is half of phi's range over the rest, times the variance. With it, the mean diagonal
         m is also uncertain, by e = (half range)(N - r)/N, and

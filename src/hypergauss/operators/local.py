@@ -45,6 +45,11 @@ class LocalLaplacian(LaplacianOperator):
         return cls((matrix,), upper, None)
 
     @property
+    def parts(self) -> tuple[tuple[sp.csr_array, ...], float, np.ndarray | None]:
+        """What it is made of: its matrices, the largest possible eigenvalue, and the order of the vertices."""
+        return self._sources, self._upper, self._order
+
+    @property
     def size(self) -> int:  # noqa: D102
         return self._matrices[0].shape[0]
 

@@ -33,7 +33,9 @@ def local_order(A: sp.csr_array, seed: int = 0) -> np.ndarray | None:
     X = X[:, 1:] - level * (level.T @ X[:, 1:])
     relative: np.ndarray = np.divide(X, level, out=np.zeros_like(X), where=level > 0)
     sample = relative[rng.integers(len(relative), size=_SAMPLE)]
-    groups = KMeans(_GROUPS, n_init=1, max_iter=20, random_state=seed).fit(sample).predict(relative)
+    # As many groups as there are places, where these are few.
+    number = min(_GROUPS, len(np.unique(sample, axis=0)))
+    groups = KMeans(number, n_init=1, max_iter=20, random_state=seed).fit(sample).predict(relative)
     return np.argsort(groups, kind="stable")
 
 

@@ -31,7 +31,8 @@ class ThreadedMatrix:
     Parameters
     ----------
     matrix : SciPy sparse array
-        Its entries are copied in the given precision, indices in 32 bits where they fit.
+        Its entries are kept in the given precision, copied only if they have another; indices in 32 bits where they
+        fit.
     dtype : float type
         Precision.
     """
@@ -87,6 +88,11 @@ class ThreadedMatrix:
 def threads(number: int) -> ThreadPoolExecutor:
     """Return the pool of so many threads that all products share."""
     return ThreadPoolExecutor(number, thread_name_prefix="hypergauss")
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process inherits the pool without its threads, and would wait for them for ever.
+    os.register_at_fork(after_in_child=threads.cache_clear)
 
 
 def num_cores() -> int:

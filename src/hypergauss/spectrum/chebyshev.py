@@ -7,9 +7,11 @@ With t_k the Chebyshev polynomials moved to [0, u], u no less than any eigenvalu
 costs d products. A filter that is analytic inside an ellipse with foci 0 and u, half axes (rho + 1/rho) u / 4 and
 (rho - 1/rho) u / 4, and at most M there, is met on [0, u] to
 
-    |phi - p_d| <= 4 M rho^-d / (rho - 1)                      (Trefethen, 2013, theorems 8.2 and 16.1),
+    |phi - p_d| <= 4 M rho^-d / (rho - 1)                                     (Trefethen, 2013, theorem 8.2),
 
-and the operator norm of phi(Delta) - p_d(Delta) is no larger. The best rho gives the degree.
+and the operator norm of phi(Delta) - p_d(Delta) is no larger. Half of the bound is for the terms left out, half for
+coefficients found from values at points. The best rho gives a degree; of its coefficients the last are dropped as long
+as the bound plus what they add up to meets the tolerance.
 """
 
 from __future__ import annotations
@@ -30,12 +32,18 @@ EllipseBound = Callable[[np.ndarray], np.ndarray]
 
 #: Beyond this degree a filter is so steep that eigenvectors serve better.
 MOST_DEGREE = 4096
+#: The share of a tolerance that the proven bound may take; the rest is for coefficients that are dropped.
+_SHARE = 0.1
+#: Points at which a filter is first looked at if nothing is known of it: a bump narrower than that may be missed.
+_FIRST_NODES = 128
+#: What rounding may leave in coefficients, relative to the filter's largest value.
+_ROUNDING = 1e-13
 #: Ellipses looked at, by how far rho exceeds 1.
 _ELLIPSES = np.geomspace(1e-4, 1e3, 600)
 
 
 class Expansion(NamedTuple):
-    """Coefficients c_0 ... c_d on [0, upper], and a bound on the error anywhere there."""
+    """Coefficients c_0 ... c_d on [0, upper], and a bound on the error anywhere there, rounding aside."""
 
     coefficients: np.ndarray
     upper: float
@@ -43,7 +51,7 @@ class Expansion(NamedTuple):
 
     @property
     def degree(self) -> int:
-        """D, the number of products that one application takes."""
+        """The number d of products that one application takes."""
         return len(self.coefficients) - 1
 
     def __call__(self, eigenvalues: np.ndarray) -> np.ndarray:
@@ -53,7 +61,7 @@ class Expansion(NamedTuple):
 
 
 def expand(phi: Filter, upper: float, tolerance: float, ellipse_bound: EllipseBound | None = None) -> Expansion:
-    """Return the expansion of lowest degree that is known to meet a filter to a tolerance.
+    """Return an expansion that is known to meet a filter to a tolerance, of as low a degree as its coefficients allow.
 
     Parameters
     ----------
@@ -64,8 +72,8 @@ def expand(phi: Filter, upper: float, tolerance: float, ellipse_bound: EllipseBo
     tolerance : float
         Largest error allowed, relative to the filter's largest value.
     ellipse_bound : callable, optional
-        (left) -> M. Without one the degree is where coefficients have become small, and the bound is what they and a
-        fine grid show: measured, not proved.
+        (left) -> M. Without one the degree is where coefficients have become small, and the bound is the larger of
+        what is left of them and the error on a fine grid: measured, not proved.
     """
     upper = upper or 1.0  # of a graph without edges
     height = float(np.max(np.abs(_checked(phi, np.linspace(0.0, upper, 257)))))
@@ -73,11 +81,11 @@ def expand(phi: Filter, upper: float, tolerance: float, ellipse_bound: EllipseBo
     if height == 0.0:
         return Expansion(np.zeros(1), upper, 0.0)
     if ellipse_bound is None:
-        return _expand_by_decay(phi, upper, wanted)
-    degree, bound = degree_for(ellipse_bound, upper, wanted)
-    # Twice the nodes: what folds back onto the kept coefficients is then far below the bound.
+        return _expand_by_decay(phi, upper, max(wanted, _ROUNDING * height))
+    degree, bound = degree_for(ellipse_bound, upper, _SHARE * wanted)
+    # Twice the nodes: only terms beyond 3 d fold back onto the kept coefficients, far below the bound.
     coefficients = chebyshev_coefficients(_checked(phi, nodes(2 * degree + 2, upper)))[: degree + 1]
-    return Expansion(coefficients, upper, bound)
+    return _trimmed(coefficients, upper, bound, wanted)
 
 
 def degree_for(ellipse_bound: EllipseBound, upper: float, tolerance: float) -> tuple[int, float]:
@@ -141,17 +149,25 @@ def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndar
     return operator.fetch(found)
 
 
+def _trimmed(coefficients: np.ndarray, upper: float, bound: float, wanted: float) -> Expansion:
+    """Drop the last coefficients while the bound, which grows by their sizes, is within what is wanted."""
+    bounds = bound + np.append(np.cumsum(np.abs(coefficients[::-1]))[::-1][1:], 0.0)  # if k is the last that is kept
+    degree = int(np.argmax(bounds <= wanted))
+    return Expansion(coefficients[: degree + 1], upper, float(bounds[degree]))
+
+
 def _expand_by_decay(phi: Filter, upper: float, wanted: float) -> Expansion:
-    """Double the number of nodes until the last coefficients are small, then drop them."""
-    number = 16
+    """Double the number of nodes until the last coefficients are small and a grid agrees, then drop them."""
+    number = _FIRST_NODES
     while number <= 2 * MOST_DEGREE:
         coefficients = chebyshev_coefficients(_checked(phi, nodes(number, upper)))
         tails = np.cumsum(np.abs(coefficients[::-1]))[::-1]
         if tails[number // 2] <= wanted / 4:
-            degree = int(np.argmax(tails <= wanted)) - 1 if (tails <= wanted).any() else number - 1
-            expansion = Expansion(coefficients[: max(degree, 0) + 1], upper, wanted)
+            expansion = _trimmed(coefficients, upper, 0.0, wanted / 2)
             grid = np.linspace(0.0, upper, 8 * number)
-            return expansion._replace(bound=float(np.max(np.abs(expansion(grid) - phi(grid)))))
+            error = float(np.max(np.abs(expansion(grid) - _checked(phi, grid))))
+            if error <= wanted:
+                return expansion._replace(bound=max(error, expansion.bound))
         number *= 2
     raise NumericalError(
         f"The filter's Chebyshev coefficients do not fall to {wanted:.1e} within degree {MOST_DEGREE:,}. Likely cause: "

@@ -40,9 +40,10 @@ class Spectrum(eqx.Module):
     vectors V are the eigenvectors of the dual's Laplacian I - A'A: one decomposition serves vertices and hyperedges.
 
     A truncated spectrum keeps the r smallest eigenvalues and knows only that the rest lie in an interval; kernels then
-    report the error that this leaves (`error_bound`).
+    report the error that this leaves (`error_bound`). A matrix-free one has no eigenvectors: the Laplacian is known by
+    its products, and its eigenvalues by their density.
 
-    Make one with `Spectrum.of`.
+    Make one with `Spectrum.of` or `Spectrum.matrix_free`.
 
     Attributes
     ----------
@@ -90,7 +91,9 @@ class Spectrum(eqx.Module):
         """Return the spectrum of a hypergraph too large for eigenvectors: products, and the density of eigenvalues.
 
         Kernels on it are for the iterative solver, which needs nothing else. The density serves the normalisation
-        (the mean prior variance), which it gives to a relative error of some (N n_probes)^-1/2.
+        (the mean prior variance), which it gives to a relative error of some (2 / (n_probes r))^1/2, where
+        r = (tr phi)^2 / tr phi^2 tells how many eigenvalues a filter phi lets through: N for a flat one, a few for a
+        steep one. `density.standard_error` estimates it. An error there is a factor of the kernel's variance.
 
         Parameters
         ----------
@@ -105,7 +108,7 @@ class Spectrum(eqx.Module):
         """
         _checks.count("n_probes", n_probes)
         _checks.count("n_steps", n_steps)
-        a = _checks.real("size_exponent", 0.0 if size_exponent is None else size_exponent)
+        a = _size_exponent(H, size_exponent)
         if isinstance(H, Graph):
             products = graph_laplacian(H).multiplier()
         elif isinstance(H, Hypergraph):
@@ -150,12 +153,8 @@ class Spectrum(eqx.Module):
         laplacian : {"zhou", "normalised", "unnormalised"}, optional
             "zhou" for a hypergraph; for a graph "normalised" unless "unnormalised" is asked for.
         """
+        a = _size_exponent(H, size_exponent)
         if isinstance(H, Graph):
-            if size_exponent is not None:
-                raise ValueError(
-                    f"`size_exponent` weighs hyperedges by their size, and a graph has none. Got {size_exponent}. "
-                    "Leave it out, or pass the hypergraph."
-                )
             kind = _checks.one_of("laplacian", laplacian or "normalised", ("normalised", "unnormalised"))
             return cls._of_graph(graph_laplacian(H, normalised=kind == "normalised"), rank)
         if not isinstance(H, Hypergraph):
@@ -165,7 +164,6 @@ class Spectrum(eqx.Module):
                 f"`laplacian` of a hypergraph must be 'zhou'. Got {laplacian!r}. For a graph's Laplacian pass "
                 "`H.clique_expansion()`."
             )
-        a = _checks.real("size_exponent", 0.0 if size_exponent is None else size_exponent)
         return cls._of_incidence(zhou_laplacian(H, a), rank, a)
 
     @classmethod
@@ -228,11 +226,16 @@ class Spectrum(eqx.Module):
 
     @property
     def is_exact(self) -> bool:
-        """Whether nothing is left to a bound."""
-        return self.rank == self.num_vertices or bool(self.rest[0] == self.rest[1])
+        """Whether no eigenvalue is left to a bound: none is by a matrix-free spectrum, which leaves out nothing."""
+        return self.is_matrix_free or self.rank == self.num_vertices or bool(self.rest[0] == self.rest[1])
 
     def dual(self) -> Spectrum:
         """Return the spectrum of the dual hypergraph, I - A'A, from the same decomposition."""
+        if self.is_matrix_free:
+            raise ValueError(
+                "The dual of a matrix-free spectrum is not known from its products. Make it with "
+                "`Spectrum.matrix_free(H.dual())`."
+            )
         if self.edge_vectors is None or not isinstance(self.source, ZhouLaplacian):
             raise ValueError("Only a hypergraph has a dual, and this is a graph's spectrum. Pass a Hypergraph.")
         transposed = SparseMatrix.of(self.source.incidence.scipy().T.tocsr())
@@ -263,3 +266,16 @@ class Spectrum(eqx.Module):
         kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
         sizes = f"{self.num_vertices:,} vertices, rank {self.rank:,}"
         return f"Spectrum({sizes}, {kind}, size_exponent={self.size_exponent:g})"
+
+
+def _size_exponent(H: Any, size_exponent: float | None) -> float:
+    """Return a, 0 unless given; only the hyperedges of a hypergraph have sizes."""
+    if size_exponent is None:
+        return 0.0
+    if isinstance(H, Graph | LaplacianOperator):
+        kind = "a graph has none" if isinstance(H, Graph) else f"{type(H).__name__} does not tell them"
+        raise ValueError(
+            f"`size_exponent` weighs hyperedges by their size, and {kind}. Got {size_exponent}. Leave it out, or pass "
+            "the hypergraph."
+        )
+    return _checks.real("size_exponent", size_exponent)

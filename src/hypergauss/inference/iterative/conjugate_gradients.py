@@ -35,11 +35,6 @@ class Solution(NamedTuple):
     diagonal: np.ndarray
     off: np.ndarray
 
-    @property
-    def converged(self) -> bool:
-        """Whether every residual is a number that met the tolerance; set by the caller's check."""
-        return bool(np.isfinite(self.residuals).all())
-
     def rules(self, squares: np.ndarray) -> Rule:
         """Return the spectral measure of each right-hand side under the preconditioned system."""
         return gauss_rules(self.diagonal, self.off, squares)

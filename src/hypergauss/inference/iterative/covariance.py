@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
+from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum import chebyshev
 
@@ -180,6 +181,12 @@ class Structure:
             )
         if isinstance(other, SpectralKernel) or other.rank is None or not other.has_uniform_remainder:
             raise ValueError(_no_features(other))
+        if float(other.remainder(None)) != 0.0:
+            # A remainder would meet the diagonal of phi(Delta), which products do not give.
+            raise ValueError(
+                "The iterative solver multiplies a hypergraph's kernel by one that features tell in full, such as "
+                f"`Linear`. Got {other!r}. Multiply term by term and add the products, or use `solver='low-rank'`."
+            )
         self.spectral.append(
             SpectralTerm(
                 path.then("factors", order[0]),
@@ -234,10 +241,7 @@ class Covariance:
         self.structure, self.kernel, self.tolerance = structure, kernel, tolerance
         self._parts = [term.path.of(kernel) for term in structure.spectral]
         self._scales = [float(_density_scale(part)) for part in self._parts]
-        self._expansions = [
-            _expand(part, term.operator.upper, tolerance, root=False)
-            for term, part in zip(structure.spectral, self._parts, strict=True)
-        ]
+        self._expansions = [filter_expansion(part, tolerance) for part in self._parts]
 
     @property
     def operator(self) -> LaplacianOperator:
@@ -262,7 +266,7 @@ class Covariance:
         total = 0.0
         for scale, expansion, term in zip(self._scales, self._expansions, self.structure.spectral, strict=True):
             grid = np.linspace(0.0, expansion.upper, 513)
-            height = scale * float(np.abs(expansion(grid)).max())
+            height = scale * (float(np.abs(expansion(grid)).max()) + expansion.bound)
             total += height * sum(
                 abs(w) * (1.0 if f is None else float(self.operator.fetch((f**2).max())))
                 for w, f in term.factors(self.kernel)
@@ -293,7 +297,7 @@ class Covariance:
         operator = self.operator
         total = None
         for term, part, scale in zip(self.structure.spectral, self._parts, self._scales, strict=True):
-            root = _expand(part, term.operator.upper, self.tolerance, root=True)
+            root = filter_expansion(part, self.tolerance, root=True)
             for weight, f in term.factors(self.kernel):
                 scaled = root._replace(coefficients=np.sqrt(scale * weight) * root.coefficients)
                 white = operator.white_noise(size, rng)
@@ -325,30 +329,6 @@ class Covariance:
             products = (self.operator.fetch(F.T @ X) * self.operator.fetch(F.T @ Y)).sum(axis=1)
             features.append((products, np.asarray(self.operator.fetch(self.operator.dot(X, Y)).sum())))
         return Forms(tuple(spectral), tuple(features))
-
-
-def _expand(kernel: SpectralKernel, upper: float, tolerance: float, *, root: bool) -> chebyshev.Expansion:
-    """Return the expansion of a kernel's filter, or of its square root."""
-    bound = kernel.root_ellipse_bound if root else kernel.ellipse_bound
-    is_known = bound(np.array([-1e-12])) is not None
-
-    def phi(eigenvalues: np.ndarray) -> np.ndarray:
-        values = np.asarray(_filter(kernel, eigenvalues))
-        return np.sqrt(np.maximum(values, 0.0)) if root else values
-
-    return chebyshev.expand(phi, upper, tolerance, bound if is_known else None)  # type: ignore[arg-type]
-
-
-@eqx.filter_jit
-def _filter_compiled(kernel: SpectralKernel, eigenvalues: Array) -> Array:
-    return kernel.filter(eigenvalues)
-
-
-def _filter(kernel: SpectralKernel, eigenvalues: np.ndarray) -> Array:
-    """Evaluate a filter on as many eigenvalues as a power of two holds, so that few shapes are compiled."""
-    length = 1 << max(len(eigenvalues) - 1, 0).bit_length()
-    padded = np.concatenate([eigenvalues, np.zeros(length - len(eigenvalues))])
-    return _filter_compiled(kernel, jnp.asarray(padded))[: len(eigenvalues)]
 
 
 @eqx.filter_jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +11,10 @@ import scipy.linalg
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum import chebyshev
 
-#: Heat that spreads for this long fades from all but the lowest eigenvalues.
-_TIME = 60.0
-#: Directions in which this little of the noise is left, relative to the most, are rounding.
-_LEAST_SHARE = 1e-8
+#: Heat that spreads for this long, twice, fades from all but the lowest eigenvalues.
+_TIME, _ROUNDS = 30.0, 2
+#: Directions in which a round leaves this little of the noise, relative to the most, are rounding of single precision.
+_LEAST_SHARE = 1e-6
 #: Vectors beyond those wanted, which catch what is left; and vectors that are multiplied at once.
 _EXTRA, _AT_ONCE = 8, 16
 
@@ -28,28 +29,35 @@ class Subspace(NamedTuple):
 def leading_subspace(operator: LaplacianOperator, size: int, rng: np.random.Generator) -> Subspace:
     """Return nearly invariant vectors of the smallest eigenvalues: exp(-t Delta) of noise, then Rayleigh and Ritz.
 
-    They need not be exact. A preconditioner made of them only sets how many iterations are taken.
+    They need not be exact, and an operator in single precision serves: a preconditioner made of them only sets how many
+    iterations are taken. There may be fewer than asked for, since heat leaves nothing of larger eigenvalues.
     """
-    total = min(size + _EXTRA, operator.size)
-    single = operator.in_single()
     upper = operator.upper or 1.0
     time = _TIME / upper
-    expansion = chebyshev.expand(
-        lambda eigenvalues: np.exp(-time * eigenvalues), upper, 1e-6, lambda left: np.exp(-time * left)
+    heat = chebyshev.expand(
+        lambda eigenvalues: np.exp(-time * eigenvalues), upper, 1e-5, lambda left: np.exp(-time * left)
     )
-    parts = []
-    for start in range(0, total, _AT_ONCE):
-        noise = operator.white_noise(min(_AT_ONCE, total - start), rng)
-        warmed = chebyshev.apply(single, expansion, noise)
-        parts.append(operator.settle((warmed / np.sqrt(operator.size)).astype(np.float32)))
-    X = operator.concatenate(parts)
-    gram = operator.fetch(X.T @ X)
-    image = np.hstack([operator.fetch(X.T @ (single @ part)) for part in parts])
-    # X = Q C with Q'Q = I: through the eigenvectors of X'X, leaving out directions that are nothing but rounding.
+    total = min(size + _EXTRA, operator.size)
+    sizes = [min(_AT_ONCE, total - start) for start in range(0, total, _AT_ONCE)]
+    X = operator.concatenate([operator.white_noise(number, rng).astype(np.float32) for number in sizes])
+    for _ in range(_ROUNDS):
+        X = _in_parts(operator, X, lambda part: chebyshev.apply(operator, heat, part))
+        X = operator.settle(X @ _whitening(operator.fetch(X.T @ X)))
+    image = operator.fetch(X.T @ _in_parts(operator, X, lambda part: operator @ part))
+    values, turn = scipy.linalg.eigh((image + image.T) / 2)
+    kept = min(size, len(values))
+    return Subspace(operator.settle(X @ turn[:, :kept].astype(np.float32)), np.clip(values[:kept], 0.0, upper))
+
+
+def _in_parts(operator: LaplacianOperator, X: Any, product: Callable[[Any], Any]) -> Any:
+    """Return a product in single precision, of some columns after others."""
+    starts = range(0, X.shape[1], _AT_ONCE)
+    parts = [operator.settle(product(X[:, start : start + _AT_ONCE]).astype(np.float32)) for start in starts]
+    return operator.concatenate(parts)
+
+
+def _whitening(gram: np.ndarray) -> np.ndarray:
+    """Return C such that X C is orthonormal if X'X is the given matrix, without directions that are nothing."""
     shares, axes = scipy.linalg.eigh(gram)
     clear = shares > _LEAST_SHARE * shares[-1]
-    axes = axes[:, clear] / np.sqrt(shares[clear])
-    values, turn = scipy.linalg.eigh(axes.T @ ((image + image.T) / 2) @ axes)
-    kept = min(size, len(values))
-    basis = (axes @ turn[:, :kept]).astype(np.float32)
-    return Subspace(operator.settle(X @ basis), np.clip(values[:kept], 0.0, upper))
+    return (axes[:, clear] / np.sqrt(shares[clear])).astype(np.float32)

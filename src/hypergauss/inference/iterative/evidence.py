@@ -73,6 +73,9 @@ def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Any, targets
     targets : block, shape (N, L)
         Pseudo-observations less the prior mean.
     """
+    # One preconditioner for all solves: its derivatives must be those of the one that coloured the probes. Learning
+    # solves again and again, so the leading eigenvectors pay; and they steady the log determinant.
+    workspace.find_subspace()
     options = workspace.options
     # Quadrature is exact to the square of what solves leave, and a mean over probes needs no more than a few digits.
     probed = System(workspace, kernel, precision, options.probe_tolerance)

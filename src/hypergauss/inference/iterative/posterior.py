@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +15,8 @@ from hypergauss.inference.sites import Sites
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
 _MARGIN = 0.1
+#: The smallest residual that is ever asked for.
+_FINEST = 1e-12
 #: Columns that are solved for at once.
 _AT_ONCE = 16
 
@@ -25,6 +26,13 @@ class Estimate(NamedTuple):
 
     value: float
     standard_error: float
+
+
+class SecondMoments(NamedTuple):
+    """Of pathwise draws at every vertex: the posterior variance, and the diagonal of (K_tt + Sigma)^-1 at the sites."""
+
+    variance: np.ndarray
+    precision: np.ndarray
 
 
 class IterativePosterior(Posterior):
@@ -87,6 +95,7 @@ class IterativePosterior(Posterior):
         """The log evidence with the standard error that its stochastic log determinant has."""
         targets = np.asarray(self.sites.mean) - self.prior.mean
         quadratic = float((targets * self.dual_weights()).sum())
+        self.workspace.find_subspace()  # which steadies the log determinant
         system = System(self.workspace, self.prior.kernel, self._precision, self.options.probe_tolerance)
         return log_evidence(self.sites, quadratic, log_determinant(system), targets.shape[1])
 
@@ -100,32 +109,34 @@ class IterativePosterior(Posterior):
             by_vertex = np.zeros(self.prior.kernel.num_vertices)
             by_vertex[distinct] = np.diagonal(self.covariance(distinct))
             return np.maximum(by_vertex[rows], 0.0)
-        return self._variances[rows]
+        return self._second_moments.variance[rows]
 
     @cached_property
-    def _variances(self) -> np.ndarray:
-        """The variance at every vertex, from pathwise draws of f less its mean."""
+    def _second_moments(self) -> SecondMoments:
+        """Posterior variances and the inverse's diagonal at every vertex, from pathwise draws."""
         rng = self.options.generator(1)
-        total = np.zeros(self.prior.kernel.num_vertices)
-        left = self.options.n_samples
-        while left > 0:
-            size = min(_AT_ONCE, left)
-            total += (self._operator.array(self._deviations(self._loose_system, size, rng)) ** 2).sum(axis=1)
-            left -= size
-        return total / self.options.n_samples
+        moments = np.zeros((2, self.prior.kernel.num_vertices))
+        for start in range(0, self.options.n_samples, _AT_ONCE):
+            pair = self._deviations(min(_AT_ONCE, self.options.n_samples - start), rng)
+            moments += [(self._operator.array(block) ** 2).sum(axis=1) for block in pair]
+        return SecondMoments(*(moments / self.options.n_samples))
 
-    def _deviations(self, system: System, size: int, rng: np.random.Generator) -> Any:
-        """Return draws of f less the posterior mean at every vertex, shape (N, size)."""
+    def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return draws of f less the posterior mean, and of a variable of covariance C^-1 at the sites, (N, size).
+
+        With f of the prior and white noise e, C^-1 (f + Sigma^1/2 e) has the covariance C^-1 C C^-1.
+        """
+        system = self._loose_system
         draws = system.covariance.draws(size, rng)
         noise = system.sample_noise(size, rng)
-        solved = system.solve(system.root * draws + noise).x
-        return draws - system.covariance @ (system.root * solved)
+        dual = self._operator.settle(system.root * system.solve(system.root * draws + noise).x)
+        return draws - system.covariance @ dual, dual
 
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L), by pathwise conditioning."""
         outputs = len(self.prior.mean)
         parts = [
-            self._operator.array(self._deviations(self._loose_system, min(_AT_ONCE, size * outputs - start), rng), rows)
+            self._operator.array(self._deviations(min(_AT_ONCE, size * outputs - start), rng)[0], rows)
             for start in range(0, size * outputs, _AT_ONCE)
         ]
         deviations = np.hstack(parts).reshape(len(rows), size, outputs).swapaxes(0, 1)
@@ -133,36 +144,42 @@ class IterativePosterior(Posterior):
 
     def covariance(self, rows: np.ndarray) -> np.ndarray:
         """Return the joint covariance, shape (m, m), by a solve for each vertex."""
-        parts = [
-            self._operator.array(columns - self._system.covariance @ solved, rows)
-            for columns, solved in self._columns(rows)
-        ]
+        parts = []
+        for start in range(0, len(rows), _AT_ONCE):
+            columns = self._columns(rows[start : start + _AT_ONCE])
+            solved = self._solve(self._system, columns)
+            parts.append(self._operator.array(columns - self._system.covariance @ solved, rows))
         covariance = np.hstack(parts) if parts else np.zeros((0, 0))
         return (covariance + covariance.T) / 2
 
-    def observation_weights(self, rows: np.ndarray) -> np.ndarray:
-        """Return K_*t (K_tt + Sigma)^-1, shape (m, n), by a solve for each vertex asked about, not for each site."""
-        parts = [self._operator.array(solved, self.sites.rows).T for _, solved in self._columns(rows)]
-        return np.vstack(parts) if parts else np.zeros((0, len(self.sites.rows)))
-
-    def _columns(self, rows: np.ndarray) -> Iterator[tuple[Any, Any]]:
-        """Yield columns of K, some vertices at a time, and (K_tt + Sigma)^-1 of them."""
+    def observation_weights(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
+        # As the transpose of C^-1 K_t*: a solve for each vertex asked for, not for each site. A residual weighs more
+        # here, where no product with K smooths it.
+        finer = max(self._system.tolerance / np.sqrt(self._system.condition), _FINEST)
+        system = System(self.workspace, self.prior.kernel, self._precision, finer)
+        parts = []
         for start in range(0, len(rows), _AT_ONCE):
-            chunk = rows[start : start + _AT_ONCE]
-            units = np.zeros((self.prior.kernel.num_vertices, len(chunk)))
-            units[chunk, np.arange(len(chunk))] = 1.0
-            columns = self._operator.settle(self._system.covariance @ self._operator.vector(units))
-            yield columns, self._solve(self._system, columns)
+            columns = self._columns(rows[start : start + _AT_ONCE])
+            parts.append(self._operator.array(self._solve(system, columns), self.sites.rows).T)
+        return np.vstack(parts) if parts else np.zeros((0, len(self.sites.rows)))
 
     def dual_weights(self) -> np.ndarray:  # noqa: D102
         return self._operator.array(self._alpha, self.sites.rows)
 
     def leave_one_out(self) -> LeaveOneOut:
-        """Return predictions of each site from the others; the diagonal of the inverse is 1/s - v/s^2, s its noise."""
-        noise = np.asarray(self.sites.variance)
-        # Draws may put a variance above what any observation leaves: at most the noise's own.
-        variance = np.minimum(self.variance(self.sites.rows), (1 - 1e-9) * noise)
-        return leave_one_out(self.sites, self.prior, self.dual_weights(), (1.0 - variance / noise) / noise)
+        """Return predictions of each site from the others.
+
+        With noise s and posterior variance v of a site, the diagonal q of C^-1 obeys s q + v / s = 1. Where there are
+        more sites than draws both come from the draws, and are scaled so that it holds: the smaller of the two shares
+        then keeps its relative error, and no site's q is zero by chance.
+        """
+        noise, rows = np.asarray(self.sites.variance), self.sites.rows
+        if len(rows) <= self.options.n_samples:
+            precision = (1.0 - self.variance(rows) / noise) / noise
+        else:
+            own, share = noise * self._second_moments.precision[rows], self._second_moments.variance[rows] / noise
+            precision = own / (own + share) / noise
+        return leave_one_out(self.sites, self.prior, self.dual_weights(), precision)
 
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
         parts = []
@@ -170,6 +187,12 @@ class IterativePosterior(Posterior):
             solved = self._solve(self._system, self._scattered(residual[:, start : start + _AT_ONCE]))
             parts.append(self._operator.array(self._system.covariance @ solved, rows))
         return np.hstack(parts)
+
+    def _columns(self, rows: np.ndarray) -> Any:
+        """Return columns of K."""
+        units = np.zeros((self.prior.kernel.num_vertices, len(rows)))
+        units[rows, np.arange(len(rows))] = 1.0
+        return self._system.covariance @ self._operator.vector(units)
 
     def _scattered(self, at_sites: np.ndarray) -> Any:
         """Return numbers at the sites as a block over all vertices."""

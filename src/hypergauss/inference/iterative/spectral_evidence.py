@@ -49,6 +49,12 @@ class SpectralEvidence(eqx.Module):
     @classmethod
     def of(cls, kernel: SpectralKernel, observations: Observations, options: Iterative) -> Self:
         """Run Lanczos from the targets and from probes."""
+        if not cls.applies(kernel, observations):
+            raise ValueError(
+                "The log evidence is a function of spectral measures only where one filter of one Laplacian is all of "
+                f"the kernel and every vertex is measured once. Got {kernel!r} and {len(observations.rows)} of "
+                f"{kernel.num_vertices} vertices. Use `learn`, or `condition` for one value of the hyperparameters."
+            )
         operator = kernel.spectrum.source.multiplier()
         y = observations.mean
         ones = np.ones((operator.size, 1))

@@ -1,0 +1,139 @@
+"""Laplacians as products: the dense matrix in every precision and order, on SciPy and on JAX."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypergauss import Spectrum
+from hypergauss.operators import JaxLaplacian, LaplacianOperator, LocalLaplacian, local_order, ordering
+from hypergauss.spectrum import chebyshev, graph_laplacian, lanczos, normalised_incidence
+from tests import oracles
+from tests.hypergraphs import hypergraph_of_sizes, hypergraphs
+
+KINDS = [LocalLaplacian, JaxLaplacian]
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def block(N, m=3, seed=0):
+    return np.random.default_rng(seed).standard_normal((N, m))
+
+
+def communities(N=300, groups=6, seed=0):
+    """Return the normalised incidence of hyperedges within groups whose members are scattered over all indices."""
+    rng = np.random.default_rng(seed)
+    group = rng.permutation(np.arange(N) % groups)
+    edges = [rng.choice(np.flatnonzero(group == e % groups), 4, replace=False) for e in range(N)]
+    rows, columns = np.concatenate(edges), np.repeat(np.arange(N), 4)
+    A = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(N, N))
+    degrees = np.maximum(A.sum(axis=1), 1)
+    return sp.csr_array(sp.diags_array(degrees**-0.5) @ A * 0.5), group
+
+
+@every_kind
+@given(H=hypergraphs(), a=st.sampled_from([0.0, 0.7]))
+def test_products_are_those_of_the_dense_laplacian(kind, H, a):
+    operator = kind.of_incidence(normalised_incidence(H, a))
+    X = block(H.num_vertices)
+    assert np.allclose(operator @ X, oracles.zhou_laplacian(H, a) @ X, atol=1e-13)
+    assert operator.size == H.num_vertices
+    assert operator.upper == 1.0
+
+
+@every_kind
+@given(H=hypergraphs(), normalised=st.booleans())
+def test_products_of_a_graph_are_those_of_its_dense_laplacian(kind, H, normalised):
+    G = H.clique_expansion()
+    source = graph_laplacian(G, normalised=normalised)
+    operator = kind.of_matrix(source.matrix.scipy(), source.upper)
+    X = block(G.num_vertices)
+    expected = oracles.graph_laplacian(G.adjacency.toarray(), normalised=normalised)
+    assert np.allclose(operator @ X, expected @ X, atol=1e-12 * max(1.0, operator.upper))
+    assert np.linalg.eigvalsh(expected).max() <= operator.upper + 1e-12
+
+
+@every_kind
+@pytest.mark.parametrize("numbers", [(1.0, 0.0, 0.0), (4.0, -2.0, -1.0), (2.0, -1.0, -1.0), (-1.0, 1.0, 0.3)])
+def test_a_step_of_a_recurrence_is_one_product(kind, numbers):
+    a, b, c = numbers
+    A, _ = communities(40)
+    operator = kind.of_incidence(A)
+    X, Y = block(40), block(40, seed=1)
+    expected = a * (X - A @ (A.T @ X)) + b * X + c * Y
+    found = operator.leave(operator.affine(operator.enter(X), a, b, operator.enter(Y), c))
+    assert np.allclose(found, expected, atol=1e-13)
+    assert operator.num_products == 3
+
+
+@every_kind
+def test_single_precision_is_good_to_its_own_rounding(kind):
+    A, _ = communities()
+    operator, X = kind.of_incidence(A), block(300)
+    single = operator.in_single()
+    assert single.precision == np.finfo(np.float32).eps
+    assert operator.precision == np.finfo(np.float64).eps
+    found = single @ X
+    assert found.dtype == np.float64  # blocks outside are always double
+    error = np.linalg.norm(found - operator @ X, axis=0) / np.linalg.norm(X, axis=0)
+    assert 1e-12 < error.max() < 4 * single.precision
+    assert (operator.num_products, single.num_products) == (3, 3)
+
+
+def test_vertices_that_meet_are_put_side_by_side(monkeypatch):
+    A, group = communities()
+    assert local_order(A) is None  # too small to pay
+    monkeypatch.setattr(ordering, "_WORTH_ORDERING", 10)
+    monkeypatch.setattr(ordering, "_GROUPS", 6)
+    order = local_order(A)
+    assert np.array_equal(np.sort(order), np.arange(300))
+    assert (np.diff(group[order]) != 0).sum() < 40  # of 250 in a random order
+    X = block(300)
+    plain, ordered = LocalLaplacian.of_incidence(A, reorder=False), LocalLaplacian.of_incidence(A)
+    assert np.allclose(ordered @ X, plain @ X, atol=1e-13)
+    assert np.allclose(ordered.in_single() @ X, plain @ X, atol=1e-5)
+    assert np.array_equal(ordered.leave(ordered.enter(X)), X)
+    assert not np.array_equal(ordered.enter(X), X)
+
+
+@pytest.mark.parametrize("sizes", [[], [1] * 5, [3], [90] * 2])
+def test_a_hypergraph_with_little_in_it_can_be_ordered_too(monkeypatch, sizes):
+    monkeypatch.setattr(ordering, "_WORTH_ORDERING", 10)
+    A = normalised_incidence(hypergraph_of_sizes(90, sizes, seed=0))
+    assert np.array_equal(np.sort(local_order(A)), np.arange(90))
+    X = block(90)
+    assert np.allclose(LocalLaplacian.of_incidence(A) @ X, X - A @ (A.T @ X), atol=1e-13)
+
+
+def test_jax_gives_the_functions_moments_and_measures_that_scipy_gives():
+    A, _ = communities()
+    local, jaxed = (kind.of_incidence(A) for kind in KINDS)
+    X, Y = block(300), block(300, seed=1)
+    expansion = chebyshev.expand(lambda x: np.exp(-5 * x), 1.0, 1e-10, lambda left: np.exp(-5 * left))
+    assert np.allclose(chebyshev.apply(jaxed, expansion, X), chebyshev.apply(local, expansion, X), atol=1e-12)
+    assert np.allclose(chebyshev.moments(jaxed, X, Y, 12), chebyshev.moments(local, X, Y, 12), atol=1e-10)
+    by_jax, by_scipy = lanczos.measure(jaxed, X, 8), lanczos.measure(local, X, 8)
+    assert np.allclose(by_jax.nodes, by_scipy.nodes, atol=1e-8)
+    assert np.allclose(by_jax.weights, by_scipy.weights, atol=1e-6)
+    assert jaxed.num_products == local.num_products
+    single = chebyshev.apply(jaxed.in_single(), expansion, X)
+    assert np.abs(single - chebyshev.apply(local, expansion, X)).max() < 1e-5
+
+
+def test_a_spectrum_is_made_from_products_alone():
+    A, _ = communities()
+    spectrum = Spectrum.matrix_free(JaxLaplacian.of_incidence(A))
+    assert np.allclose(spectrum.laplacian(), np.eye(300) - (A @ A.T).toarray(), atol=1e-13)
+    assert spectrum.density.mean(np.ones_like) == pytest.approx(1.0)
+
+
+def test_every_public_operator_joins_these_tests():
+    def concrete(base):
+        return {c for child in base.__subclasses__() for c in {child, *concrete(child)}}
+
+    local = {
+        c
+        for c in concrete(LaplacianOperator)
+        if c.__module__ in ("hypergauss.operators.local", "hypergauss.operators.accelerated")
+    }
+    assert local == set(KINDS)
