@@ -1,8 +1,7 @@
 """Laplacians as products with blocks of vectors: on this machine's cores, an accelerator, or many machines."""
 
 from hypergauss.operators.base import LaplacianOperator
-from hypergauss.operators.local import LocalLaplacian
-from hypergauss.operators.ordering import local_order
+from hypergauss.operators.local import LocalLaplacian, local_order
 from hypergauss.operators.sharded import ShardedLaplacian
 from hypergauss.operators.threaded import ThreadedMatrix
 
