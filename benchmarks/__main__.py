@@ -12,6 +12,7 @@ from benchmarks import (
     growth,
     labels,
     scale,
+    sharded,
     tolerance,
 )
 from benchmarks.common import is_quick
@@ -24,6 +25,7 @@ ALL = (
     tolerance,
     approximations,
     scale,
+    sharded,
     labels,
     embedding,
     factorisation,

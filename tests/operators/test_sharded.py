@@ -115,17 +115,22 @@ def test_random_numbers_are_those_of_one_machine_and_go_on_as_there(sharded, loc
     assert ours.random() == theirs.random()
 
 
-def test_an_order_of_the_vertices_is_not_seen_outside(client, planted, monkeypatch):
+def test_an_order_of_the_vertices_saves_bytes_and_is_not_seen_outside(client, planted, monkeypatch, tmp_path):
+    A = normalised_incidence(planted.hypergraph)
+    plain = ShardedLaplacian.of_incidence(A, client=client)
     monkeypatch.setattr(ordering, "_WORTH_ORDERING", 0)
     monkeypatch.setattr(ordering, "_GROUPS", 6)
-    A = normalised_incidence(planted.hypergraph)
-    operator = ShardedLaplacian.of_incidence(A, client=client)
-    plain = ShardedLaplacian.of_incidence(A, client=client, reorder=False)
-    assert operator.bytes_a_product < 0.7 * plain.bytes_a_product
-    ours, theirs = (op.white_noise(2, np.random.default_rng(0)) for op in (operator, plain))
-    np.testing.assert_allclose(operator.array(operator @ ours), plain.array(plain @ theirs), atol=1e-13)
+    folder = written(tmp_path / "table", memberships(planted.hypergraph), 3)
+    theirs = plain.white_noise(2, np.random.default_rng(0))
     rows = np.array([9, 0, 2])
-    np.testing.assert_array_equal(operator.array(ours, rows), plain.array(theirs, rows))
+    for operator in (
+        ShardedLaplacian.of_incidence(A, client=client),
+        ShardedLaplacian.from_parquet(folder, client=client, n_vertices=N),
+    ):
+        assert operator.bytes_a_product < 0.7 * plain.bytes_a_product
+        ours = operator.white_noise(2, np.random.default_rng(0))
+        np.testing.assert_allclose(operator.array(operator @ ours), plain.array(plain @ theirs), atol=1e-13)
+        np.testing.assert_array_equal(operator.array(ours, rows), plain.array(theirs, rows))
 
 
 # ---------------------------------------------------------------- the solver

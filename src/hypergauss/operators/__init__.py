@@ -2,8 +2,7 @@
 
 from hypergauss.operators.accelerated import JaxLaplacian
 from hypergauss.operators.base import LaplacianOperator
-from hypergauss.operators.local import LocalLaplacian
-from hypergauss.operators.ordering import local_order
+from hypergauss.operators.local import LocalLaplacian, local_order
 from hypergauss.operators.sharded import ShardedLaplacian
 from hypergauss.operators.threaded import ThreadedMatrix
 

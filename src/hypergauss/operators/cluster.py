@@ -15,6 +15,11 @@ from hypergauss.exceptions import ClusterError
 #: Seconds between looks at the cluster while it works, and without any worker before it is given up.
 _LOOK, _PATIENCE = 2.0, 60.0
 
+_NOTHING_LOST = (
+    "Nothing on this machine was lost: the data, hyperparameters and earlier results are as they were. Make the "
+    "ShardedLaplacian again on a cluster that runs, and repeat the call."
+)
+
 
 def homes(shards: Sequence[str | None], workers: Sequence[str]) -> list[str | None]:
     """Return a worker for each shard: its own if that is there, and about equally many for all."""
@@ -29,12 +34,6 @@ def homes(shards: Sequence[str | None], workers: Sequence[str]) -> list[str | No
         new[new.index(most)] = least
         load[most], load[least] = load[most] - 1, load[least] + 1
     return new
-
-
-_NOTHING_LOST = (
-    "Nothing on this machine was lost: the data, hyperparameters and earlier results are as they were. Make the "
-    "ShardedLaplacian again on a cluster that runs, and repeat the call."
-)
 
 
 class Tasks:
@@ -108,7 +107,7 @@ class Cluster:
             return self.client.persist(collection)
 
     def values(self, promises: Sequence[Any]) -> list[Any]:
-        """Return what futures and collections of Dask's have become; numbers are numbers already."""
+        """Return what futures and collections of Dask's have become."""
         with self._explained():
             futures = self.client.compute(list(promises))
         return self.gather(futures)
@@ -122,9 +121,9 @@ class Cluster:
                     self._distributed.wait(list(futures), timeout=_LOOK)
                     return self.client.gather(list(futures))
                 except TimeoutError:
-                    if self.client.status != "running" or self.client.nthreads():
-                        last_seen = time.monotonic() if self.client.status == "running" else last_seen
-                    if time.monotonic() - last_seen > _PATIENCE:
+                    if self.client.status == "running" and self.client.nthreads():
+                        last_seen = time.monotonic()
+                    elif time.monotonic() - last_seen > _PATIENCE:
                         raise ClusterError(
                             f"The cluster has had no worker for {_PATIENCE:.0f} s. Likely causes: its jobs have ended "
                             f"or wait in a queue, or workers ran out of memory. {_NOTHING_LOST}"

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergauss.operators.base import LaplacianOperator
-from hypergauss.operators.ordering import edge_order, local_order
+from hypergauss.operators.ordering import edge_order, order_of
 from hypergauss.operators.threaded import ThreadedMatrix
 
 
@@ -33,10 +33,12 @@ class LocalLaplacian(LaplacianOperator):
     @classmethod
     def of_incidence(cls, A: sp.csr_array, *, reorder: bool = True) -> Self:
         """Return I - A A', with vertices and hyperedges in a local order where that pays."""
-        order = local_order(A) if reorder else None
-        if order is not None:
-            A = A[order]
-            A = sp.csr_array(A[:, edge_order(A)])
+        plain = cls((A, sp.csr_array(A.T)), 1.0, None)
+        order = order_of(plain, np.diff(A.indptr)) if reorder else None
+        if order is None:
+            return plain
+        A = A[order]
+        A = sp.csr_array(A[:, edge_order(A)])
         return cls((A, sp.csr_array(A.T)), 1.0, order)
 
     @classmethod
@@ -93,3 +95,8 @@ class LocalLaplacian(LaplacianOperator):
                 part += self._dtype(c) * Y[rows] if c != -1.0 else -Y[rows]
 
         return A.product(inner, finish)
+
+
+def local_order(A: sp.csr_array, seed: int = 0) -> np.ndarray | None:
+    """Return a permutation of the rows of a normalised incidence, or None where it would not pay; see `order_of`."""
+    return order_of(LocalLaplacian.of_incidence(A, reorder=False), np.diff(A.indptr), seed)

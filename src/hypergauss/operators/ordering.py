@@ -6,37 +6,47 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
+from hypergauss.operators.base import LaplacianOperator
+
 #: Random vectors, products that smooth them, groups that are told apart, and vertices that found the groups.
 _VECTORS, _SMOOTHINGS, _GROUPS, _SAMPLE = 8, 12, 64, 20_000
 #: Below this many vertices everything is in the cache anyway.
 _WORTH_ORDERING = 50_000
 
 
-def local_order(A: sp.csr_array, seed: int = 0) -> np.ndarray | None:
-    r"""Return a permutation of the rows of a normalised incidence A, or None where it would not pay.
+def order_of(operator: LaplacianOperator, degrees: np.ndarray, seed: int = 0) -> np.ndarray | None:
+    r"""Return a permutation of the vertices of I - A A', or None where it would not pay.
 
     White noise on the vertices, smoothed as (A A')^k z and divided by the root of the degree, becomes nearly constant
     on every group of vertices that rarely meets others, and differs between groups. A few such vectors are coordinates
     in which k-means finds the groups: the price is some hundred products, and every later one is quicker.
+
+    Parameters
+    ----------
+    operator : LaplacianOperator
+        I - A A' in any order.
+    degrees : array, shape (N,)
+        How many hyperedges each vertex is in, about.
     """
-    if A.shape[0] < _WORTH_ORDERING:
+    if operator.size < _WORTH_ORDERING:
         return None
     rng = np.random.default_rng(seed)
-    A = A.astype(np.float32)
-    transpose = sp.csr_array(A.T)
-    X: np.ndarray = rng.standard_normal((A.shape[0], _VECTORS + 1)).astype(np.float32)
-    X[:, 0] = np.sqrt(np.diff(A.indptr))
+    single = operator.in_single()
+    start = operator.concatenate([operator.vector(np.sqrt(degrees)[:, None]), operator.white_noise(_VECTORS, rng)])
+    X = single.enter(start)
     for _ in range(_SMOOTHINGS):
-        X = A @ (transpose @ X)
+        X = single.affine(X, -1.0, 1.0)
+    X = operator.settle(single.leave(X))
     # The leading eigenvector, constant but for the degrees: what all vertices have in common says nothing.
-    level = X[:, :1] / (np.linalg.norm(X[:, 0]) or 1.0)
-    X = X[:, 1:] - level * (level.T @ X[:, 1:])
-    relative: np.ndarray = np.divide(X, level, out=np.zeros_like(X), where=level > 0)
-    sample = relative[rng.integers(len(relative), size=_SAMPLE)]
-    # As many groups as there are places, where these are few.
-    number = min(_GROUPS, len(np.unique(sample, axis=0)))
-    groups = KMeans(number, n_init=1, max_iter=20, random_state=seed).fit(sample).predict(relative)
-    return np.argsort(groups, kind="stable")
+    level, rest = X[:, :1], X[:, 1:]
+    along = operator.fetch(level.T @ rest) / max(float(operator.fetch(operator.dot(level, level))[0]), 1e-300)
+    relative = operator.settle((rest - level * along) / np.where(level > 0, level, np.inf))
+    sample = operator.array(relative, rng.integers(operator.size, size=_SAMPLE))
+    number = min(_GROUPS, len(np.unique(sample, axis=0)))  # as many groups as there are places, where these are few
+    centres = KMeans(number, n_init=1, max_iter=20, random_state=seed).fit(sample).cluster_centers_
+    # The nearest centre c has the least |c|^2 / 2 - c'x.
+    groups = ((centres**2).sum(axis=1) / 2 - relative @ centres.T).argmin(axis=1)
+    return np.argsort(operator.array(groups[:, None])[:, 0], kind="stable")
 
 
 def edge_order(A: sp.csr_array) -> np.ndarray:

@@ -122,6 +122,11 @@ def numbered(
     return table if edges is None else table._replace(edge=pd.Index(edges).get_indexer(table.edge))
 
 
+def moved(table: Memberships, places: np.ndarray) -> Memberships:
+    """Return a table whose vertices are numbered by their places in an order."""
+    return table._replace(vertex=places[table.vertex])
+
+
 def counts(table: Memberships, size: int) -> np.ndarray:
     """Return how many rows each class of neighbouring vertices has."""
     return np.bincount(table.vertex * _CLASSES // max(size, 1), minlength=_CLASSES)
@@ -152,8 +157,8 @@ def part(tables: list[Memberships], shard: int) -> Memberships:
     return tables[shard]
 
 
-def joined(start: int, stop: int, *parts: Memberships) -> Rows:
-    """Return rows ``start`` to ``stop`` of the incidence from their memberships in all partitions.
+def joined(start: int, vertices: np.ndarray, *parts: Memberships) -> Rows:
+    """Return rows of the incidence from ``start`` on, which are these vertices, from all partitions' memberships.
 
     A pair that occurs twice counts once, or adds up if there are weights.
     """
@@ -161,10 +166,10 @@ def joined(start: int, stop: int, *parts: Memberships) -> Rows:
     weight = None if parts[0].weight is None else np.concatenate([part.weight for part in parts])
     edges, columns = np.unique(edge, return_inverse=True)
     data = np.ones(len(vertex)) if weight is None else weight
-    matrix = sp.csr_array((data, (vertex - start, columns)), shape=(stop - start, len(edges)))
+    matrix = sp.csr_array((data, (vertex - start, columns)), shape=(len(vertices), len(edges)))
     if weight is None:
         matrix.data[:] = 1.0
-    return Rows(np.arange(start, stop), edges, matrix, {})
+    return Rows(vertices, edges, matrix, {})
 
 
 # ---------------------------------------------------------------- files

@@ -15,7 +15,8 @@ from hypergauss import _checks
 from hypergauss.operators import partitions, shards
 from hypergauss.operators.base import LaplacianOperator
 from hypergauss.operators.cluster import Cluster, Tasks, homes
-from hypergauss.operators.ordering import edge_order, local_order
+from hypergauss.operators.local import local_order
+from hypergauss.operators.ordering import edge_order, order_of
 
 
 class ShardedLaplacian(LaplacianOperator):
@@ -105,6 +106,7 @@ class ShardedLaplacian(LaplacianOperator):
         n_vertices: int | None = None,
         size_exponent: float = 0.0,
         n_blocks: int | None = None,
+        reorder: bool = True,
     ) -> Self:
         """Read a hypergraph from Parquet files, one row a membership, without gathering them on one machine.
 
@@ -115,8 +117,8 @@ class ShardedLaplacian(LaplacianOperator):
         path : path, or list of paths
             A folder of Parquet files, or files, that all workers can read; also an address such as
             ``s3://bucket/folder``.
-        client, n_blocks
-            As for `of_incidence`.
+        client, n_blocks, reorder
+            As for `of_incidence`. An order is found by products on the cluster, and rows are sent once more.
         vertex, edge : str
             The columns that name the vertex and the hyperedge of each row: whole numbers or text. A pair that occurs
             twice counts once, or adds up if there are weights.
@@ -151,21 +153,38 @@ class ShardedLaplacian(LaplacianOperator):
         futures = cluster.submit(tasks, tables if names is None else [*tables, size, names])
         total = n_vertices if n_vertices is not None else int(cluster.gather([futures[-2]])[0])
         number = _number_of_blocks(n_blocks, cluster, total)
-        return cls._of_tables(cluster, futures[: len(tables)], total, number, a, None if names is None else futures[-1])
+        tables, names = futures[: len(tables)], None if names is None else futures[-1]
+        plain = cls._of_tables(cluster, tables, total, number, a, names)
+        order = order_of(plain, plain._degrees()) if reorder else None
+        return plain if order is None else cls._of_tables(cluster, tables, total, number, a, names, order)
 
     @classmethod
-    def _of_tables(cls, cluster: Cluster, tables: Sequence[Any], size: int, number: int, a: float, names: Any) -> Self:
+    def _of_tables(
+        cls,
+        cluster: Cluster,
+        tables: Sequence[Any],
+        size: int,
+        number: int,
+        a: float,
+        names: Any,
+        order: np.ndarray | None = None,
+    ) -> Self:
         """Send the rows of memberships to their shards, and normalise."""
         tasks = Tasks()
         known = tasks.known(tables)
+        if order is not None:
+            places = tasks.add(np.argsort, order)
+            known = [tasks.add(partitions.moved, table, places) for table in known]
         classes = [tasks.add(partitions.counts, table, size) for table in known]
-        (cuts,) = cluster.run(tasks, [tasks.add(partitions.boundaries, size, number, *classes)])
+        futures = cluster.submit(tasks, [tasks.add(partitions.boundaries, size, number, *classes), *known])
+        (cuts,) = cluster.gather(futures[:1])
         tasks = Tasks()
-        parts = [tasks.add(partitions.split, table, cuts) for table in known]
+        parts = [tasks.add(partitions.split, table, cuts) for table in tasks.known(futures[1:])]
         blocks = []
         for b, (start, stop) in enumerate(pairwise(cuts)):
             mine = [tasks.add(partitions.part, part, b) for part in parts]
-            blocks.append(tasks.add(partitions.joined, int(start), int(stop), *mine))
+            vertices = np.arange(start, stop) if order is None else order[start:stop]
+            blocks.append(tasks.add(partitions.joined, int(start), vertices, *mine))
         rows, neighbours = _laid_out(cluster, tasks, blocks)
         tasks = Tasks()
         laid = tasks.known(rows)
@@ -175,7 +194,7 @@ class ShardedLaplacian(LaplacianOperator):
         factors = [tasks.add(shards.largest_factor, row, state, a, *pieces) for row, state, pieces in joint]
         top = tasks.add(shards.largest, *factors)
         made = [tasks.add(shards.normalised, row, state, a, top, *pieces) for row, state, pieces in joint]
-        return cls._made(cluster, tasks, made, names=names)
+        return cls._made(cluster, tasks, made, names=names, order=order)
 
     @classmethod
     def _made(cls, cluster: Cluster, tasks: Tasks, made: Sequence[Any], **kept: Any) -> Self:
@@ -212,6 +231,13 @@ class ShardedLaplacian(LaplacianOperator):
     def n_blocks(self) -> int:
         """The number of shards."""
         return len(self._shards)
+
+    def _degrees(self) -> np.ndarray:
+        """Return how many hyperedges each vertex is in."""
+        tasks = Tasks()
+        found = self._cluster.run(tasks, [tasks.add(shards.row_lengths, shard) for shard in self._known(tasks)])
+        lengths = np.concatenate(found)
+        return lengths if self._back is None else lengths[self._back]
 
     @property
     def bytes_a_product(self) -> int:

@@ -76,7 +76,8 @@ def laid_out(rows: Rows, others: Sequence[int], *common: np.ndarray) -> Rows:
     is_shared = np.zeros(len(rows.edges), dtype=bool)
     for place in places:
         is_shared[place] = True
-    order = np.argsort(is_shared, kind="stable")
+    # Both sides have shared ones in the order of their numbers; its own, a shard has in the order of its rows.
+    order = np.lexsort((np.where(is_shared, np.arange(len(is_shared)), _mean_rows(rows.matrix)), is_shared))
     moved = np.empty_like(order)
     moved[order] = np.arange(len(order))
     shared = {other: _columns(moved[place]) for other, place in zip(others, places, strict=True) if len(place)}
@@ -84,9 +85,21 @@ def laid_out(rows: Rows, others: Sequence[int], *common: np.ndarray) -> Rows:
     return Rows(rows.vertices, rows.edges[order], matrix, shared)
 
 
+def _mean_rows(matrix: sp.csr_array) -> np.ndarray:
+    """Return the mean row of each column's entries."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    return np.bincount(matrix.indices, weights=rows, minlength=matrix.shape[1]) / np.maximum(counts, 1)
+
+
 def neighbours(rows: Rows) -> list[int]:
     """Return the shards that rows have hyperedges in common with."""
     return list(rows.shared)
+
+
+def row_lengths(shard: Shard) -> np.ndarray:
+    """Return how many hyperedges each vertex is in."""
+    return shard.matrix.row_lengths()
 
 
 def ready(rows: Rows) -> Shard:

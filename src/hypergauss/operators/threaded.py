@@ -59,6 +59,10 @@ class ThreadedMatrix:
         other._blocks = [(rows, block.astype(dtype)) for rows, block in self._blocks]
         return other
 
+    def row_lengths(self) -> np.ndarray:
+        """Return the number of entries of each row."""
+        return np.concatenate([np.diff(block.indptr) for _, block in self._blocks])
+
     def __sizeof__(self) -> int:
         """Count its arrays: what schedules work by the bytes that would have to move asks here."""
         arrays = (array for _, block in self._blocks for array in (block.data, block.indices, block.indptr))
