@@ -1,5 +1,6 @@
 """The estimated log evidence: unbiased as it is, and with probes that span the space the dense one to many digits."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -110,7 +111,7 @@ def test_the_control_variate_leaves_little_to_estimate():
     model = model_of(case)
 
     def spread(n_deflated):
-        settings = [Iterative(n_probes=8, n_deflated=n_deflated, seed=s) for s in range(5)]
+        settings = [Iterative(n_probes=8, n_deflated=n_deflated, seed=s) for s in range(4)]
         objectives = [IterativeEvidence(model, case.observations(), options) for options in settings]
         return np.std([evaluate(objective, model)[1] for objective in objectives], axis=0).max()
 
@@ -168,8 +169,9 @@ def test_with_every_vertex_measured_two_quadratures_are_the_dense_log_evidence(m
 
 def test_with_every_vertex_measured_signs_give_the_log_evidence_to_their_error():
     case = MEASURED["matern"]
+    evaluate = jax.jit(lambda evidence: evidence(case.kernel, case.noise, case.mean))
     found = [
-        float(evidence_of(case.kernel, case.observations(), Iterative(seed=s))(case.kernel, case.noise, case.mean))
+        float(evaluate(jax.tree.map(np.asarray, evidence_of(case.kernel, case.observations(), Iterative(seed=s)))))
         for s in range(12)
     ]
     error = np.std(found, ddof=1) / np.sqrt(12)
@@ -188,8 +190,8 @@ def test_where_quadratures_do_not_serve_they_are_refused(case):
         evidence_of(case.kernel, case.observations(), "iterative")
 
 
-@pytest.mark.parametrize("rows", [np.arange(0, N, 2), ALL], ids=["half", "all"])
-def test_learning_reaches_the_top_of_the_dense_log_evidence(rows):
+def test_learning_reaches_the_top_of_the_dense_log_evidence():
+    rows = np.arange(0, N, 2)
     case = problem(Matern(SPECTRUM, 1.5, 5.0, fixed=["nu"]), rows)
     f = case.kernel.prior_draws(rows, 1, np.random.default_rng(2))
     case = case._replace(y=f + 0.5 * np.random.default_rng(3).standard_normal(f.shape), mean=np.zeros(1))
