@@ -84,7 +84,7 @@ class SpectralColumns(Columns):
         effects: np.ndarray,
     ) -> None:
         dtype = vectors.dtype
-        self._vectors, self._relations = vectors, relations
+        self._vectors, self._relations, self._transposed = vectors, relations, relations.T
         self._size, self._rank = vectors.shape
         self._scale = scale.astype(dtype)
         self._rough = (scale * np.sqrt(rest)).astype(dtype)
@@ -115,7 +115,7 @@ class SpectralColumns(Columns):
         scaled = self._scale * h
         parts = [self._deviations * (self._vectors.T @ scaled)]
         if len(self._effects):
-            parts.append(self._effects * (self._relations.T @ scaled))
+            parts.append(self._effects * (self._transposed @ scaled))
         return np.concatenate(parts)
 
     def preconditioner(self, gram: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
