@@ -96,6 +96,10 @@ class LaplacianOperator(ABC):
         """Return a block as values, where it may have been a promise of values."""
         return X
 
+    def keep(self, X: Any) -> Any:
+        """Return a block that does not depend on how it came about: what is lost of it need not be computed again."""
+        return X
+
     def concatenate(self, parts: list[Any]) -> Any:
         """Return blocks side by side."""
         return np.hstack(parts)

@@ -355,6 +355,10 @@ class ShardedLaplacian(LaplacianOperator):
         """Return a block whose computation has begun."""
         return X if _is_settled(X) else self._cluster.persist(X)
 
+    def keep(self, X: Any) -> Any:
+        """Return a block whose numbers the scheduler keeps, after a way through this machine."""
+        return self.vector(self.array(X))
+
     def concatenate(self, parts: list[Any]) -> Any:  # noqa: D102
         tasks, futures = Tasks(), [self._futures(part) for part in parts if part.shape[1]]
         rows = zip(*(tasks.known(part) for part in futures), strict=True)

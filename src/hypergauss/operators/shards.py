@@ -11,8 +11,10 @@ workers run; none changes what it is given, so that each can be run again if its
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,9 @@ from hypergauss.operators.threaded import ThreadedMatrix
 
 #: Random numbers that are drawn before those of other shards are dropped.
 _DRAWN_AT_ONCE = 1 << 20
+
+#: Names of settings in malloc.h.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 #: Columns of a shard's matrix: a range where they stand together.
 Columns = slice | np.ndarray
@@ -140,7 +145,23 @@ def in_single(shard: Shard) -> Shard:
 
 def placed(shard: Shard) -> Shard:
     """Return a shard, on the worker that this was sent to."""
+    _reuse_memory()
     return shard
+
+
+@cache
+def _reuse_memory() -> None:
+    """Let this process keep memory that it has freed, up to a limit.
+
+    A product makes and drops the same few arrays again and again. Dask has workers hand them back to the system each
+    time, and getting them anew takes longer than the product.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return  # another allocator than the GNU library's
+    mallopt(_MMAP_THRESHOLD, 32 << 20)  # its upper limit
+    mallopt(_TRIM_THRESHOLD, 256 << 20)
 
 
 class Extent(NamedTuple):

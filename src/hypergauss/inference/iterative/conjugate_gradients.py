@@ -11,6 +11,9 @@ from hypergauss.exceptions import ConvergenceError
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.lanczos import Rule, gauss_rules
 
+#: Iterations that a lost worker can cost: so often, what they have come to is put where it is safe.
+_KEPT_EVERY = 5
+
 Product = Callable[[Any], Any]
 
 
@@ -100,6 +103,8 @@ def conjugate_gradients(
             r, z, p, x = (block[:, keep] for block in (r, z, p, x))
         p = operator.settle(z + p * beta)
         rz = rz_next
+        if step % _KEPT_EVERY == 0:
+            x, r, p = (operator.keep(block) for block in (x, r, p))
     whole = operator.concatenate([*solved, x])[:, np.argsort(np.concatenate([*done, active]))]
     return Solution(operator.settle(whole), residuals, step, *_tridiagonal(alphas[:, :step], betas[:, :step]))
 
