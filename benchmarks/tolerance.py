@@ -22,7 +22,7 @@ from hypergauss.inference import GaussianModel, Iterative, Observations, conditi
 from hypergauss.kernels import Matern
 from hypergauss.parameters import as_array, values
 
-PROBES, DEFLATED = 512, 256
+PROBES = 256
 
 
 def draw(tolerances: list[float], errors: list[float], products: list[int]) -> None:
@@ -93,7 +93,7 @@ def _learned(spectrum: Spectrum, observations: Observations, quick: bool) -> lis
     settings = {
         "dense": "dense",
         "iterative": Iterative(),
-        f"iterative, {PROBES} probes": Iterative(n_probes=16 if quick else PROBES, n_deflated=DEFLATED),
+        f"iterative, {PROBES} probes": Iterative(n_probes=16 if quick else PROBES),
     }
     for name, solver in settings.items():
         start = time.process_time()

@@ -138,7 +138,9 @@ def test_an_order_of_the_vertices_saves_bytes_and_is_not_seen_outside(client, pl
 
 
 def test_the_posterior_is_the_local_solver_s(sharded, local, planted):
-    ours, theirs = posterior(sharded, planted), posterior(local, planted)
+    # Without leading eigenvectors, whose signs follow rounding: probes that they colour are then not the same.
+    options = Iterative(n_samples=4, n_probes=4, n_deflated=0)
+    ours, theirs = (posterior(operator, planted, options=options) for operator in (sharded, local))
     everywhere = np.arange(N)
     np.testing.assert_allclose(ours.mean(everywhere), theirs.mean(everywhere), atol=1e-10)
     np.testing.assert_allclose(ours.variance(everywhere[:2]), theirs.variance(everywhere[:2]), rtol=1e-8)
