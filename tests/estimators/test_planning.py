@@ -1,11 +1,13 @@
 """Which solver is chosen, what it is predicted to take, and what is refused beforehand."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hypergauss as hg
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators import planning
+from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.exceptions import InsufficientMemoryError
 
 
@@ -92,3 +94,27 @@ def test_settings_are_checked_before_anything_else():
         hg.HypergraphGPRegressor(H, solver="magic").fit(range(50), np.arange(50.0))
     with pytest.raises(ValueError, match="variational"):
         hg.HypergraphGPClassifier(H, solver="iterative", inference="laplace").fit(range(50), np.arange(50) % 2)
+
+
+def test_what_products_cannot_follow_is_left_to_eigenvectors(large):
+    H = large["hypergraph"]
+    options = {"kernel": None, "combine": "sum", "rank": None, "num_sites": 100}
+    plain = Blueprint.of(H, covariates=None, size_exponent="auto", **options)
+    assert plain.plan.is_iterative
+    with pytest.raises(InsufficientMemoryError, match="covariates without features"):
+        Blueprint.of(H, covariates=np.zeros((H.num_vertices, 1)), size_exponent="auto", **options)
+    with pytest.raises(InsufficientMemoryError, match="learned size exponent"):
+        Blueprint.of(H, covariates=None, size_exponent="learn", **options)
+    features = hg.kernels.Linear(np.ones((H.num_vertices, 1)))
+    assert Blueprint.of(H, covariates=features, size_exponent="auto", **options).plan.is_iterative
+
+
+def test_a_model_without_eigenvectors_has_a_report_and_says_why_it_cannot_be_explained(tmp_path):
+    planted = make_planted_hypergraph(120, 100, random_state=0)
+    y = pd.Series(planted.signal[::3], index=np.arange(0, 120, 3))
+    settings = hg.Iterative(n_samples=8, n_probes=4, n_deflated=8)
+    model = hg.HypergraphGPRegressor(planted.hypergraph, solver=settings, learn=False).fit(y.index, y)
+    hg.write_report(model, tmp_path / "report.html", y)
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+    with pytest.raises(ValueError, match="Explanations by hyperedge need eigenvectors"):
+        model.explain(1)

@@ -73,7 +73,15 @@ class Blueprint(NamedTuple):
         def build(spectra: dict[str, Spectrum]) -> Kernel:
             return _combine({name: family(spectrum) for name, spectrum in spectra.items()}, side, combine)
 
-        plan = plan_solver(domain.relations, num_sites, solver=solver, rank=rank, needs_eigenvectors=needs_eigenvectors)
+        plan = plan_solver(
+            domain.relations,
+            num_sites,
+            solver=solver,
+            rank=rank,
+            needs_eigenvectors=needs_eigenvectors
+            or size_exponent == "learn"
+            or _is_beyond_products(side, combine, len(domain.relations)),
+        )
         hypergraphs = tuple(name for name, relation in domain.relations.items() if not isinstance(relation, Graph))
         searched: tuple[str, ...] = ()
         value = 0.0
@@ -165,6 +173,11 @@ def _covariate_kernel(domain: Domain, covariates: Any, fixed: tuple[str, ...]) -
     # Rows of p standardised columns are some sqrt(2 p) apart. One lengthscale for all columns: with one a column, a
     # few hundred observations are fitted too closely (`SquaredExponential(X, lengthscale=[...])` asks for that).
     return SquaredExponential(table, math.sqrt(table.shape[1]), fixed=fixed)
+
+
+def _is_beyond_products(side: Kernel | None, combine: str, num_relations: int) -> bool:
+    """Return whether covariates join in a way that products with Laplacians cannot follow, and eigenvectors can."""
+    return side is not None and (side.rank is None or (combine == "product" and num_relations > 1))
 
 
 def _search_cost(domain: Domain, hypergraphs: tuple[str, ...], rank: int | None, num_sites: int, dense: bool) -> float:

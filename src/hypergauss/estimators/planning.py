@@ -76,7 +76,7 @@ def plan_solver(
     rank : int, optional
         Of a truncated spectrum, which asks for eigenvectors.
     needs_eigenvectors : bool
-        Whether something else does, such as inducing variables.
+        Whether something else does, such as inducing variables or a squared exponential kernel of covariates.
     """
     asked = check_solver(solver)
     exact = _exact_cost(relations, num_sites, rank, asked)
@@ -86,7 +86,10 @@ def plan_solver(
         return _refuse_if_too_large(Plan("iterative", iterative, exact), limit, None)
     if asked != "auto" or rank is not None or needs_eigenvectors:
         alternative = (
-            "Use `solver='iterative'`" if asked != "auto" else "Lower `rank`, or leave `rank` and `inducing` out"
+            "Use `solver='iterative'`"
+            if asked != "auto"
+            else "Leave out what asks for eigenvectors (`rank`, `inducing`, covariates without features, a learned size "
+            "exponent)"
         )
         return _refuse_if_too_large(Plan(asked, exact, iterative), limit, alternative)
     fits = exact.bytes <= limit

@@ -139,7 +139,7 @@ class Structure:
         self._operators: dict[int, LaplacianOperator] = {}
         self.spectral: list[SpectralTerm] = []
         self.features: list[FeatureTerm] = []
-        self._open(kernel, kernel, Path())
+        self._open(kernel, Path())
         if not self.spectral:
             raise ValueError(
                 f"The iterative solver needs a kernel with a hypergraph in it. Got {kernel!r}. Use `solver='low-rank'`."
@@ -158,12 +158,12 @@ class Structure:
         """The first term's Laplacian, whose vectors all work is done with."""
         return self.spectral[0].operator
 
-    def _open(self, root: Kernel, kernel: Kernel, path: Path) -> None:
+    def _open(self, kernel: Kernel, path: Path) -> None:
         if isinstance(kernel, SpectralKernel):
             self.spectral.append(SpectralTerm(path, self._operator(kernel)))
         elif isinstance(kernel, Sum):
             for position, term in enumerate(kernel.terms):
-                self._open(root, term, path.then("terms", position))
+                self._open(term, path.then("terms", position))
         elif isinstance(kernel, Product):
             self._open_product(kernel, path)
         elif kernel.rank is not None and kernel.has_uniform_remainder:
