@@ -88,8 +88,8 @@ def plan_solver(
         alternative = (
             "Use `solver='iterative'`"
             if asked != "auto"
-            else "Leave out what asks for eigenvectors (`rank`, `inducing`, covariates without features, a learned size "
-            "exponent)"
+            else "Leave out what asks for eigenvectors (`rank`, `inducing`, covariates without features, "
+            "a learned size exponent)"
         )
         return _refuse_if_too_large(Plan(asked, exact, iterative), limit, alternative)
     fits = exact.bytes <= limit
