@@ -7,38 +7,43 @@ of the sites, and converges as it does with exact variances.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+from warnings import warn
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array
 
 from hypergauss import parameters
+from hypergauss.exceptions import LearningWarning
+from hypergauss.inference.fixed_point import Mixing
 from hypergauss.inference.iterative import Iterative
+from hypergauss.inference.iterative.covariance import Skeleton
 from hypergauss.inference.iterative.evidence import EvidenceTerms, Slopes, evidence_terms
+from hypergauss.inference.iterative.information import Curvature, Numbers, local_model
 from hypergauss.inference.iterative.system import System, Workspace
 from hypergauss.inference.latent import LatentModel
-from hypergauss.inference.learning import Objective
+from hypergauss.inference.learning import EstimatedObjective
 from hypergauss.inference.marginals import Marginals, NaturalSites
+from hypergauss.inference.newton import LocalModel
 from hypergauss.inference.priors import Matched, log_prior
 from hypergauss.inference.variational import likelihood_sites
 from hypergauss.likelihoods import Likelihood
 
 #: Steps of the sites for one value of the hyperparameters, and the relative change that ends them.
 _MOST_STEPS, _SETTLED = 30, 1e-2
-#: Draws behind variances while sites move, at the least; as many as there are probes where these are more.
-_DRAWS = 16
+#: Draws behind variances while sites move: as many as there are probes, within these limits.
+_DRAWS = (16, 64)
+#: Steps that the next one is mixed from.
+_MEMORY = 2
+#: A mixture may lower a precision by this factor at most, relative to where a plain step goes.
+_LARGEST_FALL = 10.0
 #: The least precision of a site relative to the largest: below it says nothing.
 _LEAST_PRECISION = 1e-6
-#: A step shrinks by this where the change grows instead of falling.
-_DAMPING = 0.5
-#: The gain of an iteration, for each observation, below which learning ends.
-_TOLERANCE = 1e-5
 
 
-class IterativeVariational(Objective):
+class IterativeVariational(EstimatedObjective):
     """The evidence lower bound at given hyperparameters, estimated, at the sites that hold there.
 
     Parameters
@@ -65,43 +70,49 @@ class IterativeVariational(Objective):
         self.workspace = Workspace(model.kernel, options)
         self.sites = self._first_sites() if start is None else start
         self._highest = -np.inf
+        self._standard_error = np.nan
+        self._solved: dict[int, Any] = {}  # of each latent, where the next solve begins
 
     @property
     def num_observations(self) -> int:  # noqa: D102
         return len(self.rows)
 
     @property
-    def least_gain(self) -> float:  # noqa: D102
-        return _TOLERANCE
+    def standard_error(self) -> float:  # noqa: D102
+        return self._standard_error
 
     @property
     def state(self) -> NaturalSites:
         """The sites of the best evaluation so far."""
         return self.sites
 
-    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
+    def local_model(self, theta: np.ndarray, priors: Matched) -> LocalModel:  # noqa: D102
         model = parameters.unpack(self.model, theta)
         sites, marginals = self._settle(model)
         found = [self._terms(model, sites, latent) for latent in range(model.likelihood.num_latents)]
+        self._standard_error = 0.5 * float(np.sqrt(sum(terms.probes.standard_error**2 for terms in found)))
         log_partition = sum(self._log_partition(model, sites, latent, terms) for latent, terms in enumerate(found))
-        skeleton = self.workspace.structure.skeleton
         subspace = self.workspace.subspace
-        gradient, at_sites, prior = _gradient(
-            jnp.asarray(theta),
+        setting = _Setting(
             self.model,
-            skeleton,
-            tuple(terms.slopes._replace(noise=jnp.zeros(0)) for terms in found),
-            jnp.stack([jnp.asarray(self._operator.fetch(terms.alpha.sum())) for terms in found]),
+            self.workspace.structure.skeleton,
+            tuple(terms.system.covariance.lengths for terms in found),
+            tuple(terms.slopes._replace(noise=np.zeros(0)) for terms in found),
             marginals,
-            sites,
             self.y,
-            jnp.zeros(0) if subspace is None else jnp.asarray(subspace.values),
+            np.zeros(0) if subspace is None else subspace.values,
             priors,
         )
-        value = log_partition + float(at_sites)
-        if value + float(prior) > self._highest and np.isfinite(gradient).all():
-            self._highest, self.sites = value + float(prior), sites
-        return value + float(prior), np.asarray(gradient)
+        value = log_partition + float(_beyond_sites(model, setting, sites)) + float(log_prior(model, priors))
+
+        def curvatures(tangents: list[Numbers]) -> list[Curvature]:
+            pairs = zip(found, tangents, strict=True)
+            return [Curvature.of(terms.system, terms.alpha, tangent, self.rows[:0]) for terms, tangent in pairs]
+
+        local = local_model(theta, value, setting, curvatures)
+        if value > self._highest and local.is_finite:
+            self._highest, self.sites = value, sites
+        return local
 
     @property
     def _operator(self) -> Any:
@@ -112,36 +123,33 @@ class IterativeVariational(Objective):
         shape = (len(self.rows), self.model.likelihood.num_latents)
         mean = jnp.broadcast_to(self.model.mean, shape)
         variance = jnp.full(shape, self.model.kernel.mean_variance())
-        return self._proper(
-            _target(self.model.likelihood, Marginals(mean, variance, jnp.zeros(()), jnp.array(True)), self.y)
-        )
-
-    @staticmethod
-    def _proper(sites: NaturalSites) -> NaturalSites:
-        """Return sites with positive precisions: any such sites give a bound, and solves need them."""
-        precision = np.asarray(sites.precision)
-        floor = max(_LEAST_PRECISION * float(precision.max(initial=0.0)), 1e-10)
-        return NaturalSites(sites.shift, jnp.asarray(np.maximum(precision, floor)))
+        return _target(self.model.likelihood, Marginals(mean, variance, jnp.zeros(()), jnp.array(True)), self.y)
 
     def _settle(self, model: LatentModel) -> tuple[NaturalSites, Marginals]:
         """Move sites, from the best so far, until they change no more; return them and their marginals."""
-        sites, step, last = self.sites, 1.0, np.inf
+        sites, mixing = self.sites, Mixing(_MEMORY)
         draws, noise = self._draws(model)
         for _ in range(_MOST_STEPS):
             marginals = self._marginals(model, sites, draws, noise)
-            target = self._proper(_target(model.likelihood, _without_common_shift(model, marginals), self.y))
+            target = _target(model.likelihood, _without_common_shift(model, marginals), self.y)
             change = _relative_change(sites, target)
             if change < _SETTLED:
-                break
-            step = max(_DAMPING * step, 0.1) if change > last else min(1.0, 1.2 * step)
-            last = change
-            sites = jax.tree.map(lambda old, new, step=step: (1 - step) * old + step * new, sites, target)
+                return sites, marginals
+            mixed = mixing.next(np.stack(sites), np.stack(target))
+            # A mixture of positive precisions with weights of either sign may not be positive.
+            sites = NaturalSites(jnp.asarray(mixed[0]), jnp.maximum(mixed[1], target.precision / _LARGEST_FALL))
+        warn(
+            f"The sites still change by {change:.0%} of their size after {_MOST_STEPS} steps. The bound holds, but "
+            "is not the best there is. Likely cause: a likelihood that is not log-concave.",
+            LearningWarning,
+            stacklevel=2,
+        )
         return sites, marginals
 
     def _draws(self, model: LatentModel) -> tuple[Any, Any]:
         """Return prior draws at every vertex and white noise of the sites, the same at each call."""
         rng = self.options.generator(4)
-        number = max(_DRAWS, self.options.probes_for(self._operator.size))
+        number = int(np.clip(self.options.probes_for(self._operator.size), *_DRAWS))
         system = System(self.workspace, model.kernel, self._precision(self.sites, 0), self.options.sample_tolerance)
         return system.covariance.draws(number, rng), system.sample_noise(number, rng)
 
@@ -153,7 +161,8 @@ class IterativeVariational(Objective):
             system = System(self.workspace, model.kernel, precision, self.options.sample_tolerance)
             targets = self._targets(model, sites, latent)
             block = self._operator.concatenate([system.root * targets, system.root * draws + noise])
-            smooth = system.covariance @ (system.root * system.solve(block).x)
+            self._solved[latent] = system.solve(block, self._solved.get(latent)).x
+            smooth = system.covariance @ (system.root * self._solved[latent])
             at_rows = self._operator.array(smooth, self.rows)
             deviations = self._operator.array(draws, self.rows) - at_rows[:, 1:]
             means.append(float(model.mean[latent]) + at_rows[:, 0])
@@ -206,40 +215,60 @@ def _without_common_shift(model: LatentModel, marginals: Marginals) -> Marginals
 
 @eqx.filter_jit
 def _target(likelihood: Likelihood, marginals: Marginals, y: Array) -> NaturalSites:
-    return likelihood_sites(likelihood, marginals, y)
+    """Return the sites of the likelihood's own gradients, their precisions raised to nearly zero where below.
+
+    Any such sites give a bound, and solves need them; the shifts are those that keep the gradients in the means.
+    """
+    found = likelihood_sites(likelihood, marginals, y)
+    floor = jnp.maximum(_LEAST_PRECISION * found.precision.max(), 1e-10)
+    precision = jnp.maximum(found.precision, floor)
+    return NaturalSites(found.shift + (precision - found.precision) * marginals.mean, precision)
+
+
+class _Setting(NamedTuple):
+    """What the bound is a function of hyperparameters with, at fixed sites.
+
+    Where the sites hold, the bound is stationary in the marginals, so only the log of the integral of prior times sites
+    and the likelihood's own hyperparameters have slopes.
+    """
+
+    template: LatentModel
+    skeleton: Skeleton
+    lengths: tuple[tuple[int, ...], ...]
+    slopes: tuple[Slopes, ...]
+    marginals: Marginals
+    y: Array
+    ritz_values: np.ndarray
+    priors: Matched
+
+    def linear(self, theta: Array) -> Array:
+        """Return a function with the gradient of the bound plus log prior."""
+        model = parameters.unpack(self.template, theta)
+        total = self.expected_log_density(model) + log_prior(model, self.priors)
+        for latent, slopes in enumerate(self.slopes):
+            of_kernel = slopes.surrogate(self.skeleton, model.kernel, self.ritz_values)
+            total = total + of_kernel + slopes.mean[0] * model.mean[latent]
+        return total
+
+    def numbers(self, theta: Array) -> list[Numbers]:
+        """Return what each latent's Gaussian field depends on; its sites stay as they are."""
+        model = parameters.unpack(self.template, theta)
+        return [
+            Numbers(self.skeleton.coefficients(model.kernel, lengths), jnp.zeros(0), model.mean[latent : latent + 1])
+            for latent, lengths in enumerate(self.lengths)
+        ]
+
+    def expected_log_density(self, model: LatentModel) -> Array:
+        """Return that of what was observed, under the marginals."""
+        return model.likelihood.expected_log_density(self.marginals.mean, self.marginals.variance, self.y).sum()
 
 
 @eqx.filter_jit
-def _gradient(
-    theta: Array,
-    template: LatentModel,
-    skeleton: Any,
-    slopes: tuple[Slopes, ...],
-    total_alpha: Float[Array, " L"],
-    marginals: Marginals,
-    sites: NaturalSites,
-    y: Array,
-    ritz_values: Array,
-    priors: Matched,
-) -> tuple[Array, Array, Array]:
-    """Return the bound's gradient (plus log prior's) at fixed sites, what sites add to log Z, and the log prior.
-
-    Where the sites hold, the bound is stationary in the marginals, so only log Z and the likelihood's own
-    hyperparameters have slopes.
-    """
-
-    def surrogate(theta: Array) -> tuple[Array, tuple[Array, Array]]:
-        model = parameters.unpack(template, theta)
-        expected = model.likelihood.expected_log_density(marginals.mean, marginals.variance, y).sum()
-        of_sites = (sites.shift * marginals.mean - sites.precision * (marginals.mean**2 + marginals.variance) / 2).sum()
-        prior = log_prior(model, priors)
-        log_z = total_alpha @ model.mean
-        for one in slopes:
-            log_z = log_z + one.surrogate(skeleton, model.kernel, ritz_values)
-        return log_z + expected + prior, (expected - of_sites, prior)
-
-    (_, (at_sites, prior)), gradient = jax.value_and_grad(surrogate, has_aux=True)(theta)
-    return gradient, at_sites, prior
+def _beyond_sites(model: LatentModel, setting: _Setting, sites: NaturalSites) -> Array:
+    """Return what the likelihood expects more than the sites do."""
+    mean, variance = setting.marginals.mean, setting.marginals.variance
+    of_sites = (sites.shift * mean - sites.precision * (mean**2 + variance) / 2).sum()
+    return setting.expected_log_density(model) - of_sites
 
 
 def _relative_change(here: NaturalSites, there: NaturalSites) -> float:

@@ -1,9 +1,10 @@
-"""Learning hyperparameters: L-BFGS with exact gradients, from several starts, on any objective of a model."""
+"""Learning hyperparameters from several starts: by L-BFGS, or where values are estimates by gradients alone."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -12,6 +13,7 @@ from scipy.optimize import minimize
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
+from hypergauss.inference.newton import Ascent, LocalModel, climb_by_gradients
 from hypergauss.inference.priors import LogNormal, Matched, check_priors, log_prior, match_priors
 
 #: How many points are looked at for each start that is followed.
@@ -23,6 +25,8 @@ _FAILED, _WORSE = 1e10, 10.0
 _STALLED, _SMALL_GAIN = 3, 1e-2
 #: The gain that ends a search on an objective without an opinion of its own.
 _TOLERANCE = 1e-9
+#: The gain that is not worth another evaluation of an estimate: in nats, and as a share of its standard error.
+_LEAST_GAIN, _LEAST_SHARE = 1e-3, 1e-2
 
 
 class Objective(ABC):
@@ -50,6 +54,35 @@ class Objective(ABC):
     def value(self, theta: np.ndarray, priors: Matched) -> float:
         """Return the objective plus the log prior; an objective that compiles less for it says how."""
         return self.value_and_gradient(theta, priors)[0]
+
+
+class EstimatedObjective(Objective):
+    """An objective whose values and gradients are estimates, and only nearly derivatives of one another."""
+
+    @property
+    def least_gain(self) -> float:
+        """The gain still in sight, for each number observed, at which a search ends.
+
+        At a thousandth of a nat hyperparameters are a twentieth of their own standard deviation from the top. Where the
+        objective has a standard error larger than a tenth of a nat, a hundredth of that will do.
+        """
+        return max(_LEAST_GAIN, _LEAST_SHARE * np.nan_to_num(self.standard_error)) / self.num_observations
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> float:
+        """The standard error of the latest value, or NaN."""
+
+    @abstractmethod
+    def local_model(self, theta: np.ndarray, priors: Matched) -> LocalModel:
+        """Return the objective plus the log prior at coordinates theta, and what it will gain around them."""
+
+    def further_starts(self, theta: np.ndarray, priors: Matched) -> list[np.ndarray]:  # noqa: ARG002
+        """Return other coordinates that may be worth a start, found without an evaluation; none, as a rule."""
+        return []
+
+    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
+        return self.local_model(theta, priors)[:2]
 
 
 class Learned(NamedTuple):
@@ -130,16 +163,15 @@ def climb(
     theta = parameters.pack(model)
     if max_iterations > 0:
         theta = _within(model, theta)
-    end = _ascend(loss, theta, parameters.bounds(model), max_iterations, tolerance, report)
-    failed = end.loss >= _FAILED
+    ascend = _ascend_estimate if isinstance(objective, EstimatedObjective) else _ascend
+    end = ascend(loss, theta, parameters.bounds(model), max_iterations, tolerance, report)
     reached = parameters.unpack(model, end.theta)
-    height = -np.inf if failed else -end.loss / loss.scale
     return Learned(
         model=reached,
-        log_evidence=height - float(log_prior(reached, matched)),
-        objective=height,
+        log_evidence=end.value - float(log_prior(reached, matched)),
+        objective=end.value,
         trace=end.trace,
-        converged=end.converged and not failed,
+        converged=end.converged and end.value > -np.inf,
         message=end.message,
         n_evaluations=loss.evaluations,
         state=objective.state,
@@ -182,20 +214,15 @@ class _Loss:
         self.worst = max(self.worst, loss)
         return loss, -self.scale * gradient
 
+    def local_model(self, theta: np.ndarray) -> LocalModel:
+        """Return an estimated objective itself, around a point."""
+        self.evaluations += 1
+        return self.objective.local_model(theta, self.priors)  # type: ignore[attr-defined]
+
 
 def _within(model: eqx.Module, theta: np.ndarray) -> np.ndarray:
     limits = parameters.bounds(model)
     return np.clip(theta, limits[:, 0], limits[:, 1])
-
-
-class _Ascent(NamedTuple):
-    """Where one run of L-BFGS ended."""
-
-    theta: np.ndarray
-    loss: float
-    trace: np.ndarray
-    converged: bool
-    message: str
 
 
 def _ascend(
@@ -205,18 +232,17 @@ def _ascend(
     max_iterations: int,
     tolerance: float | None,
     report: Callable[[str], None] | None,
-) -> _Ascent:
-    """Follow one start to the end."""
+) -> Ascent:
+    """Follow one start to the end by L-BFGS."""
     scale = loss.scale
     if max_iterations == 0 or not len(start):
-        here = loss.at(start)
-        return _Ascent(start, here, np.array([-here / scale]), True, "nothing to learn")
+        return _evaluated(loss, start)
     trace = [-loss(start)[0] / scale]
+    tell = _teller(report)
 
     def follow(intermediate_result: Any) -> None:
         trace.append(-float(intermediate_result.fun) / scale)
-        if report is not None:
-            report(f"log evidence {trace[-1]:,.2f} after {len(trace) - 1} iterations")
+        tell(trace[-1])
 
     lowest = [(trace[0] * -scale, start)]
 
@@ -234,7 +260,48 @@ def _ascend(
     converged = bool(result.success) or (stalled and result.nit < max_iterations)
     # The search may end on a point that could not be evaluated, where the gradient is zero; the lowest seen counts.
     value, theta = lowest[0]
-    return _Ascent(theta, value, np.array(trace), converged and result.fun <= loss.worst, str(result.message))
+    height = -np.inf if value >= _FAILED else -value / scale
+    return Ascent(theta, height, np.array(trace), converged and result.fun <= loss.worst, str(result.message))
+
+
+def _ascend_estimate(
+    loss: _Loss,
+    start: np.ndarray,
+    limits: np.ndarray,
+    max_iterations: int,
+    tolerance: float | None,
+    report: Callable[[str], None] | None,
+) -> Ascent:
+    """Follow one start to the end where only gradients can be trusted to the last digit."""
+    if max_iterations == 0 or not len(start):
+        return _evaluated(loss, start)
+    return climb_by_gradients(
+        loss.local_model,
+        [start, *loss.objective.further_starts(start, loss.priors)],  # type: ignore[attr-defined]
+        limits,
+        max_iterations=max_iterations,
+        least_gain=lambda: (loss.objective.least_gain if tolerance is None else tolerance) / loss.scale,
+        follow=_teller(report),
+    )
+
+
+def _evaluated(loss: _Loss, theta: np.ndarray) -> Ascent:
+    """Return a search that has nowhere to go."""
+    here = loss.at(theta)
+    height = -np.inf if here >= _FAILED else -here / loss.scale
+    return Ascent(theta, height, np.array([height]), True, "nothing to learn")
+
+
+def _teller(report: Callable[[str], None] | None) -> Callable[[float], None]:
+    """Return a function that reports the objective after each iteration."""
+    iterations = count(1)
+
+    def tell(value: float) -> None:
+        number = next(iterations)
+        if report is not None:
+            report(f"log evidence {value:,.2f} after {number} iterations")
+
+    return tell
 
 
 def _random_starts(

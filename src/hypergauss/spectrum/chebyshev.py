@@ -16,7 +16,7 @@ as the bound plus what they add up to meets the tolerance.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,20 +133,35 @@ def apply(operator: LaplacianOperator, expansion: Expansion, X: Any) -> Any:
     return operator.leave(operator.clenshaw(operator.enter(X), expansion.coefficients, 2.0 / expansion.upper))
 
 
+def apply_all(operator: LaplacianOperator, coefficients: np.ndarray, X: Any) -> list[Any]:
+    """Return p(Delta) X for several polynomials, coefficients of shape (p, degree + 1), at the price of one."""
+    terms = _terms(operator, operator.enter(X), coefficients.shape[1] - 1)
+    first = next(terms)
+    number = first.dtype.type
+    totals = [number(c) * first for c in coefficients[:, 0]]
+    for by_polynomial, term in zip(coefficients[:, 1:].T, terms, strict=True):
+        totals = [total + number(c) * term for total, c in zip(totals, by_polynomial, strict=True)]
+    return [operator.leave(total) for total in totals]
+
+
 def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndarray:
     """Return x' t_k(Delta) y for each column and k up to ``degree``, shape (degree + 1, m).
 
     Every filter's x' phi(Delta) y, and its derivative in any hyperparameter, is a sum of these times numbers.
     """
-    x, here = operator.enter(X), operator.enter(Y)
+    x = operator.enter(X)
+    return operator.fetch([operator.dot(x, term) for term in _terms(operator, operator.enter(Y), degree)])
+
+
+def _terms(operator: LaplacianOperator, X: Any, degree: int) -> Iterator[Any]:
+    """Yield t_k(Delta) X of an inside block for k = 0 to ``degree``."""
     slope = 2.0 / (operator.upper or 1.0)
-    found = [operator.dot(x, here)]
-    before = None
+    here, before = X, None
+    yield here
     for k in range(1, degree + 1):
         double = 2.0 if k > 1 else 1.0
         here, before = operator.affine(here, double * slope, -double, before, -1.0), here
-        found.append(operator.dot(x, here))
-    return operator.fetch(found)
+        yield here
 
 
 def _trimmed(coefficients: np.ndarray, upper: float, bound: float, wanted: float) -> Expansion:

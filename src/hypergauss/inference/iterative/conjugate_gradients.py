@@ -42,6 +42,15 @@ class Solution(NamedTuple):
         """Return the spectral measure of each right-hand side under the preconditioned system."""
         return gauss_rules(self.diagonal, self.off, squares)
 
+    def without_last_step(self) -> Solution:
+        """Return the same with tridiagonal matrices one step shorter, which shows what that step was worth."""
+        last = (self.diagonal > 0).sum(axis=1) - 1
+        taken = np.flatnonzero(last > 0)
+        diagonal, off = self.diagonal.copy(), self.off.copy()
+        diagonal[taken, last[taken]] = 0.0
+        off[taken, last[taken] - 1] = 0.0
+        return self._replace(diagonal=diagonal, off=off)
+
 
 def conjugate_gradients(
     operator: LaplacianOperator,
@@ -51,6 +60,7 @@ def conjugate_gradients(
     precondition: Product,
     tolerance: float,
     max_iterations: int,
+    start: Any = None,
 ) -> Solution:
     """Solve B X = rhs, each column until its residual is ``tolerance`` times its right-hand side.
 
@@ -65,21 +75,24 @@ def conjugate_gradients(
         X -> B X, and X -> P^-1 X with P close to B; both symmetric positive definite.
     rhs : block, shape (N, m)
         Right-hand sides.
+    start : block, shape (N, m), optional
+        Where to begin; the tridiagonal matrices are then those of what it leaves, not of the right-hand sides.
     """
     count = rhs.shape[1]
     dot = _dots(operator)
-    (norms,) = dot((rhs, rhs))
-    norms = np.sqrt(norms)
-    scale = np.where(norms > 0, norms, 1.0)
-    active = np.flatnonzero(norms > 0)
+    x = rhs * 0.0 if start is None else start
+    r = rhs if start is None else operator.settle(rhs - product(start))
+    norms, squares = dot((rhs, rhs), (r, r))
+    scale = np.where(norms > 0, np.sqrt(norms), 1.0)
+    residuals = np.sqrt(squares) / scale
     alphas, betas = np.zeros((count, max_iterations)), np.zeros((count, max_iterations))
-    residuals = np.where(norms > 0, 1.0, 0.0)
     # Columns that are done, and their solutions; a right-hand side of zeros is its own.
-    done, solved = [np.flatnonzero(norms == 0)], [rhs[:, norms == 0]]
-    r = rhs[:, active]
+    is_done = residuals <= tolerance
+    active = np.flatnonzero(~is_done)
+    done, solved = [np.flatnonzero(is_done)], [x[:, is_done]]
+    x, r = x[:, active], r[:, active]
     z = operator.settle(precondition(r))
     p = z
-    x = r * 0.0
     (rz,) = dot((r, z))
     step = 0
     while step < max_iterations and len(active):
@@ -139,6 +152,6 @@ def _tridiagonal(alphas: np.ndarray, betas: np.ndarray) -> tuple[np.ndarray, np.
     diagonal[:, 1:] += np.where(taken[:, 1:], betas[:, :-1] * inverse[:, :-1], 0.0)
     off = np.sqrt(np.maximum(betas, 0.0)) * inverse
     # The last step of a column has no next one to be joined to.
-    ended = ~np.concatenate([taken[:, 1:], np.zeros((len(taken), 1), dtype=bool)], axis=1)
-    off[ended] = 0.0
+    off[:, :-1] *= taken[:, 1:]
+    off[:, -1:] = 0.0
     return diagonal, off

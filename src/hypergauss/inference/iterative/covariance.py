@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -84,6 +85,18 @@ class Forms(NamedTuple):
         return Forms(spectral, features)
 
 
+class Coefficients(NamedTuple):
+    """The numbers of a kernel that meet those of `Forms`, shaped as they are: x' K y is the sum of the products."""
+
+    spectral: tuple[Array, ...]
+    features: tuple[tuple[Array, Array], ...]
+
+    def meet(self, forms: Forms) -> Float[Array, ""]:
+        """Return x' K y."""
+        pairs = zip(jax.tree.leaves(self), jax.tree.leaves(forms), strict=True)
+        return sum(((ours * theirs).sum() for ours, theirs in pairs), jnp.zeros(()))
+
+
 class Skeleton(NamedTuple):
     """Where a kernel's terms are and how far their eigenvalues reach: all that its derivatives need.
 
@@ -94,21 +107,24 @@ class Skeleton(NamedTuple):
     features: tuple[Path, ...]
     size: int
 
-    def bilinear(self, kernel: Kernel, forms: Forms) -> Float[Array, ""]:
-        """Return the sum of x' K y from its forms, as a differentiable function of the kernel's hyperparameters."""
-        total = jnp.zeros(())
-        for (path, weights_path, upper, _), moments in zip(self.spectral, forms.spectral, strict=True):
+    def coefficients(self, kernel: Kernel, lengths: tuple[int, ...]) -> Coefficients:
+        """Return the numbers that K is linear in, as differentiable functions of the kernel's hyperparameters.
+
+        ``lengths`` are the numbers of moments of each spectral term.
+        """
+        spectral = []
+        for (path, weights_path, upper, _), length in zip(self.spectral, lengths, strict=True):
             part = path.of(kernel)
-            degree = moments.shape[-1] - 1
-            number = 2 * degree + 2
-            values = part.density().scale * part.filter(jnp.asarray(chebyshev.nodes(number, upper)))
-            by_factor = moments @ (chebyshev.coefficient_matrix(degree, number) @ values)
+            values = part.density().scale * part.filter(jnp.asarray(chebyshev.nodes(2 * length, upper)))
+            by_moment = chebyshev.coefficient_matrix(length - 1, 2 * length) @ values
             weights = jnp.ones(1) if weights_path is None else weights_path.of(kernel).weights()
-            total = total + weights @ by_factor
-        for path, (products, squares) in zip(self.features, forms.features, strict=True):
-            part = path.of(kernel)
-            total = total + part.weights() @ products + part.remainder(None) * squares
-        return total
+            spectral.append(weights[:, None] * by_moment)
+        parts = [path.of(kernel) for path in self.features]
+        return Coefficients(tuple(spectral), tuple((part.weights(), part.remainder(None)) for part in parts))
+
+    def bilinear(self, kernel: Kernel, forms: Forms) -> Float[Array, ""]:
+        """Return the sum of x' K y from its forms."""
+        return self.coefficients(kernel, tuple(moments.shape[-1] for moments in forms.spectral)).meet(forms)
 
     def deflated(self, kernel: Kernel, eigenvalues: Array) -> tuple[Float[Array, ""], Float[Array, " k"]]:
         """Return what a preconditioner takes K for: b, and D, K's filter at eigenvalues of the first Laplacian less b.
@@ -312,11 +328,33 @@ class Covariance:
             total = total if rest == 0 else total + np.sqrt(rest) * operator.white_noise(size, rng)
         return operator.settle(total)
 
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """How many moments each spectral term has in `forms`."""
+        return tuple(-(-(expansion.degree + 1) // _MOMENTS) * _MOMENTS for expansion in self._expansions)
+
+    def derivatives(self, tangents: Coefficients, X: Any) -> list[Any]:
+        """Return dK X for some directions, from the derivatives of K's numbers, each with a first axis for these."""
+        totals = [X * 0.0] * len(jax.tree.leaves(tangents)[0])
+        terms = zip(self.structure.spectral, self._expansions, tangents.spectral, strict=True)
+        for term, expansion, by_direction in terms:
+            for j, (_, f) in enumerate(term.factors(self.kernel)):
+                wanted = np.asarray(by_direction[:, j, : expansion.degree + 1])
+                images = chebyshev.apply_all(term.operator, wanted, X if f is None else f * X)
+                totals = [t + (i if f is None else f * i) for t, i in zip(totals, images, strict=True)]
+        for feature_term, (weights, rest) in zip(self.structure.features, tangents.features, strict=True):
+            F = feature_term.features
+            along = F.T @ X
+            totals = [
+                t + F @ (np.asarray(w)[:, None] * along) + float(r) * X
+                for t, w, r in zip(totals, weights, rest, strict=True)
+            ]
+        return totals
+
     def forms(self, X: Any, Y: Any) -> Forms:
         """Return what x' K y, summed over columns, needs at these hyperparameters and next to them."""
         spectral = []
-        for term, expansion in zip(self.structure.spectral, self._expansions, strict=True):
-            length = -(-(expansion.degree + 1) // _MOMENTS) * _MOMENTS
+        for term, expansion, length in zip(self.structure.spectral, self._expansions, self.lengths, strict=True):
             rows = []
             for _, f in term.factors(self.kernel):
                 left, right = (X, Y) if f is None else (f * X, f * Y)

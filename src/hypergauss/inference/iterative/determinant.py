@@ -6,7 +6,8 @@ the trace as the mean over probes z, coloured signs of covariance P, of q_z = |z
 |z|_P^2 = z' P^-1 z and T_z is the tridiagonal matrix that conjugate gradients for B x = z have gone through (Gardner et
 al., 2018). The closer P is to B, the less there is to estimate. |z|_P^2 is n on average; what it differs by in a probe
 moves q_z by as much of the mean logarithm, which is taken off with the mean logarithm of all other probes: independent
-of this one, so that the estimate has no bias.
+of this one, so that the estimate has no bias. With as many probes as it takes they are multiples of all unit vectors,
+and nothing is left to chance.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hypergauss.inference.iterative.conjugate_gradients import Solution
 from hypergauss.inference.iterative.system import System
 from hypergauss.operators.base import random_signs
 
@@ -30,30 +32,44 @@ class Probes(NamedTuple):
 
 def log_determinant(system: System) -> Probes:
     """Return log det B with its standard error, and the solves behind it."""
-    options = system.workspace.options
-    count = options.probes_for(system.operator.size)
-    number = system.operator.fetch((system.precision > 0).sum())
     while True:
         preconditioner = system.preconditioner
-        rng = options.generator(2)
-        white = (system.precision > 0) * system.operator.signs(count, rng)
-        inner = random_signs((preconditioner.rank, count), rng)
-        coloured = preconditioner.colour(white, inner)
+        coloured, spans = _draw(system)
         preconditioned = preconditioner.solve(coloured)
         squares = system.operator.fetch(system.operator.dot(coloured, preconditioned))
         solution = system.solve(coloured)
         if system.preconditioner is preconditioner:
             break
         # Leading eigenvectors were found on the way: probes are drawn anew for the better preconditioner.
+    by_probe = _log_forms(solution, squares)
+    # Gauss' rule converges as the square of the solve, so what its last step changed is more than what is missing.
+    error = abs(float((by_probe - _log_forms(solution.without_last_step(), squares)).mean()))
+    if not spans:
+        mean_log_of_others = (by_probe.sum() - by_probe) / (squares.sum() - squares)
+        by_probe = by_probe - mean_log_of_others * (squares - system.num_sites)
+        error = max(error, float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))))
+    return Probes(solution.x, preconditioned, preconditioner.log_det() + float(by_probe.mean()), error)
+
+
+def _log_forms(solution: Solution, squares: np.ndarray) -> np.ndarray:
+    """Return y' log(P^-1/2 B P^-1/2) y of each probe."""
     rule = solution.rules(squares)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.where(rule.weights > 0, np.log(rule.nodes), 0.0)
-    by_probe = (rule.weights * logs).sum(axis=1)
-    mean_log_of_others = (by_probe.sum() - by_probe) / (squares.sum() - squares)
-    by_probe = by_probe - mean_log_of_others * (squares - number)
-    return Probes(
-        solution.x,
-        preconditioned,
-        preconditioner.log_det() + float(by_probe.mean()),
-        float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))),
-    )
+    return (rule.weights * logs).sum(axis=1)
+
+
+def _draw(system: System) -> tuple[Any, bool]:
+    """Return probes, and whether they span the space: no more are drawn than that takes."""
+    preconditioner, operator, options = system.preconditioner, system.operator, system.workspace.options
+    n, k = system.num_sites, preconditioner.rank
+    count = options.probes_for(operator.size)
+    if count < n + k:
+        rng = options.generator(2)
+        white = (system.precision > 0) * operator.signs(count, rng)
+        return preconditioner.colour(white, random_signs((k, count), rng)), False
+    # Multiples of all unit vectors: the mean of z z' is P itself, and nothing is left to chance.
+    units = np.sqrt(n + k) * np.eye(n + k)
+    white = np.zeros((operator.size, n + k))
+    white[np.flatnonzero(operator.array(system.precision)[:, 0])] = units[:n]
+    return preconditioner.colour(operator.vector(white), units[n:]), True

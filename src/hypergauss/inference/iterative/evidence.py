@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -24,23 +22,24 @@ from jaxtyping import Array
 from hypergauss import parameters
 from hypergauss.inference.iterative.covariance import Forms, Skeleton
 from hypergauss.inference.iterative.determinant import Probes, log_determinant
+from hypergauss.inference.iterative.information import Curvature, Numbers, local_model
+from hypergauss.inference.iterative.leading_evidence import LeadingEvidence
 from hypergauss.inference.iterative.options import Iterative
 from hypergauss.inference.iterative.posterior import IterativePosterior, log_evidence
 from hypergauss.inference.iterative.system import System, Workspace
-from hypergauss.inference.learning import Objective
+from hypergauss.inference.learning import EstimatedObjective
+from hypergauss.inference.newton import LocalModel
 from hypergauss.inference.priors import Matched, log_prior
 from hypergauss.inference.sites import Observations
 from hypergauss.kernels import Kernel
 
-#: The gain of an iteration, for each number observed, below which a search on an estimate ends.
-_LEAST_GAIN = 1e-7
-
 
 class Slopes(NamedTuple):
-    """Numbers that turn derivatives of K, Sigma, b and D into that of the log evidence."""
+    """Numbers that turn derivatives of K, Sigma, the mean, b and D into that of the log evidence."""
 
     forms: Forms
     noise: Any  # of each vertex's noise variance, block of shape (N, 1)
+    mean: np.ndarray
     background: np.ndarray
     gains: np.ndarray
 
@@ -57,6 +56,7 @@ class EvidenceTerms(NamedTuple):
     probes: Probes
     alpha: Any  # block, shape (N, L)
     slopes: Slopes
+    system: System  # loosely solved, for what is needed to a few digits
 
 
 def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Any, targets: Any) -> EvidenceTerms:
@@ -104,10 +104,11 @@ def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Any, targets
         along = operator.fetch(((subspace.vectors.T @ v) ** 2).sum(axis=1))
         gains = 0.5 * (share * along - outputs * turned)
     quadratic = float(operator.fetch(operator.dot(targets, alpha)).sum())
-    return EvidenceTerms(quadratic, probes, alpha, Slopes(forms, operator.settle(noise), background, gains))
+    slopes = Slopes(forms, operator.settle(noise), operator.fetch(alpha.sum(axis=0)), background, gains)
+    return EvidenceTerms(quadratic, probes, alpha, slopes, probed)
 
 
-class IterativeEvidence(Objective):
+class IterativeEvidence(EstimatedObjective):
     """The log evidence of observations as a function of a Gaussian model's hyperparameters, estimated.
 
     Parameters
@@ -125,16 +126,15 @@ class IterativeEvidence(Objective):
         self.workspace = Workspace(model.kernel, options)
         self._targets = self._scattered(observations.mean)
         self._observed = self._scattered(np.ones((len(observations.rows), 1)))
-        self.standard_error = np.nan
+        self._standard_error = np.nan
 
     @property
     def num_observations(self) -> int:  # noqa: D102
         return int(self.observations.mean.size)
 
     @property
-    def least_gain(self) -> float:
-        """A hundredth of the standard error, known after one evaluation: probes leave more than that open."""
-        return max(_LEAST_GAIN, 0.01 * np.nan_to_num(self.standard_error) / self.num_observations)
+    def standard_error(self) -> float:  # noqa: D102
+        return self._standard_error
 
     @property
     def state(self) -> Workspace:
@@ -145,10 +145,10 @@ class IterativeEvidence(Objective):
         model = parameters.unpack(self.model, theta)
         sites = self.observations.sites(model.noise_variance)
         posterior = IterativePosterior(model.prior(), sites, self.options, self.workspace)
-        self.standard_error = posterior.log_evidence_estimate.standard_error
+        self._standard_error = posterior.log_evidence_estimate.standard_error
         return posterior.log_evidence + float(log_prior(model, priors))
 
-    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
+    def local_model(self, theta: np.ndarray, priors: Matched) -> LocalModel:  # noqa: D102
         # Learning solves again and again: the leading eigenvectors pay, and steady the log determinant.
         self.workspace.find_subspace()
         model = parameters.unpack(self.model, theta)
@@ -158,21 +158,32 @@ class IterativeEvidence(Objective):
         targets = self._targets - self._observed * np.asarray(model.mean)
         found = evidence_terms(self.workspace, model.kernel, precision, targets)
         estimate = log_evidence(sites, found.quadratic, found.probes, self.observations.mean.shape[1])
-        self.standard_error = estimate.standard_error
+        self._standard_error = estimate.standard_error
         operator = self.workspace.operator
-        slopes = found.slopes
         subspace = self.workspace.subspace
-        gradient, prior = _gradient(
-            jnp.asarray(theta),
+        lengths = found.system.covariance.lengths
+        at_sites = operator.array(found.slopes.noise, self.observations.rows)[:, 0]
+        setting = _Setting(
             self.model,
             self.workspace.structure.skeleton,
-            slopes._replace(noise=jnp.asarray(operator.array(slopes.noise, self.observations.rows)[:, 0])),
-            jnp.asarray(operator.fetch(found.alpha.sum(axis=0))),
+            lengths,
+            found.slopes._replace(noise=at_sites),
             self.observations,
-            jnp.zeros(0) if subspace is None else jnp.asarray(subspace.values),
+            np.zeros(0) if subspace is None else subspace.values,
             priors,
         )
-        return estimate.value + float(prior), np.asarray(gradient)
+        value = estimate.value + float(log_prior(model, priors))
+        return local_model(
+            theta,
+            value,
+            setting,
+            lambda tangents: [Curvature.of(found.system, found.alpha, tangents[0], self.observations.rows)],
+        )
+
+    def further_starts(self, theta: np.ndarray, priors: Matched) -> list[np.ndarray]:
+        """Return the top of the evidence of the leading eigenvectors, where there is one."""
+        leading = LeadingEvidence.of(self.model, self.observations, self.workspace, priors)
+        return [] if leading is None else [leading.highest(theta)]
 
     def _scattered(self, at_rows: np.ndarray) -> Any:
         whole = np.zeros((self.workspace.operator.size, at_rows.shape[1]))
@@ -180,30 +191,31 @@ class IterativeEvidence(Objective):
         return self.workspace.operator.vector(whole)
 
 
-@eqx.filter_jit
-def _gradient(
-    theta: Array,
-    template: Any,
-    structure: Skeleton,
-    slopes: Slopes,
-    total_alpha: Array,
-    observations: Observations,
-    ritz_values: Array,
-    priors: Matched,
-) -> tuple[Array, Array]:
-    """Return the gradient of log evidence + log prior in the coordinates theta, and the log prior."""
+class _Setting(NamedTuple):
+    """What the evidence is a function of hyperparameters with."""
 
-    def surrogate(theta: Array) -> tuple[Array, Array]:
-        model = parameters.unpack(template, theta)
-        sites = observations.sites(model.noise_variance)
-        prior = log_prior(model, priors)
-        value = (
-            slopes.surrogate(structure, model.kernel, ritz_values)
-            + slopes.noise @ jnp.asarray(sites.variance)
+    template: Any
+    skeleton: Skeleton
+    lengths: tuple[int, ...]
+    slopes: Slopes
+    observations: Observations
+    ritz_values: np.ndarray
+    priors: Matched
+
+    def linear(self, theta: Array) -> Array:
+        """Return a function with the gradient of log evidence + log prior: linear in C, and in the mean."""
+        model = parameters.unpack(self.template, theta)
+        sites = self.observations.sites(model.noise_variance)
+        return (
+            self.slopes.surrogate(self.skeleton, model.kernel, self.ritz_values)
+            + self.slopes.noise @ jnp.asarray(sites.variance)
+            + self.slopes.mean @ model.mean
             + sites.log_offset
-            + total_alpha @ model.mean
+            + log_prior(model, self.priors)
         )
-        return value + prior, prior
 
-    (_, prior), gradient = jax.value_and_grad(surrogate, has_aux=True)(theta)
-    return gradient, prior
+    def numbers(self, theta: Array) -> list[Numbers]:
+        """Return all that the evidence depends on."""
+        model = parameters.unpack(self.template, theta)
+        noise = jnp.asarray(self.observations.sites(model.noise_variance).variance)
+        return [Numbers(self.skeleton.coefficients(model.kernel, self.lengths), noise, model.mean)]

@@ -12,8 +12,8 @@ from hypergauss import _checks
 _LEAST_TOLERANCE = 1e-10
 
 
-#: Without a number, probes of all vertices together, and the fewest and most of them.
-_PROBED_VERTICES, _PROBES = 500_000, (8, 64)
+#: Without a number, probes of all vertices together, and the fewest of them.
+_PROBED_VERTICES, _FEWEST_PROBES = 500_000, 8
 
 
 class Iterative(NamedTuple):
@@ -29,8 +29,8 @@ class Iterative(NamedTuple):
     sample_tolerance : float
         Relative residual of the draws' systems, far below their Monte Carlo error.
     n_probes : int, optional
-        Random vectors behind the log determinant. If not given, 8 for large hypergraphs and up to 64 for small ones,
-        where they cost little.
+        Random vectors behind the log determinant. If not given, 8 for large hypergraphs and more for small ones, where
+        they cost little. With as many as there are sites and deflated eigenvectors nothing is random any more.
     learning_tolerance : float
         Relative residual of the targets' system while hyperparameters are learned.
     probe_tolerance : float
@@ -72,7 +72,7 @@ class Iterative(NamedTuple):
         """Return how many probes to use."""
         if self.n_probes is not None:
             return self.n_probes
-        return int(np.clip(_PROBED_VERTICES // max(num_vertices, 1), *_PROBES))
+        return max(_PROBED_VERTICES // max(num_vertices, 1), _FEWEST_PROBES)
 
     def generator(self, purpose: int) -> np.random.Generator:
         """Return random numbers of their own for each purpose, the same each time."""

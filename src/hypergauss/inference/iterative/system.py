@@ -101,6 +101,8 @@ class System:
         self.operator = workspace.operator
         self.precision = precision
         self.root = np.sqrt(precision)
+        #: How many vertices have a site.
+        self.num_sites = int(self.operator.fetch((precision > 0).sum()))
         largest = float(self.operator.fetch(precision.max()))
         #: A bound on the condition number of B.
         self.condition = 1.0 + largest * Covariance(workspace.structure, kernel, 0.1).largest()
@@ -114,15 +116,15 @@ class System:
         """Return B X."""
         return X + self.root * (self.covariance @ (self.root * X))
 
-    def solve(self, rhs: Any) -> Solution:
-        """Return B^-1 rhs; if it comes slowly, leading eigenvectors are found and it begins anew."""
+    def solve(self, rhs: Any, start: Any = None) -> Solution:
+        """Return B^-1 rhs, from a start if there is one; if it is slow, leading eigenvectors are found for it."""
         options = self.workspace.options
         patience = options.max_iterations if self._is_final else min(_PATIENCE, options.max_iterations)
-        solution = self._iterate(rhs, patience)
+        solution = self._iterate(rhs, patience, start)
         if np.max(solution.residuals, initial=0.0) > self.tolerance and not self._is_final:
             self.workspace.find_subspace()
             self.preconditioner = self._make_preconditioner()
-            solution = self._iterate(rhs, options.max_iterations)
+            solution = self._iterate(rhs, options.max_iterations, start)
         check_converged(solution, self.tolerance, self.condition)
         if self.tolerance < _MARGIN * self.condition * self.operator.precision:
             # The residual that the recurrence keeps may drift away from the true one by so much rounding: look.
@@ -145,7 +147,7 @@ class System:
         """Whether the preconditioner is the best there will be."""
         return self.workspace.subspace is not None or self.workspace.options.n_deflated == 0
 
-    def _iterate(self, rhs: Any, most: int) -> Solution:
+    def _iterate(self, rhs: Any, most: int, start: Any) -> Solution:
         return conjugate_gradients(
             self.operator,
             self.product,
@@ -153,6 +155,7 @@ class System:
             precondition=self.preconditioner.solve,
             tolerance=self.tolerance,
             max_iterations=most,
+            start=start,
         )
 
     def _make_preconditioner(self) -> Preconditioner:
