@@ -148,7 +148,7 @@ def _iterative_cost(relations: Mapping[str, Hypergraph | Graph], options: Iterat
     seconds = memory = 0.0
     for relation in relations.values():
         N, _, nnz = _sizes(relation)
-        columns = _ESTIMATES * (1 + options.probes_for(N)) + options.n_samples
+        columns = _ESTIMATES * (1 + min(options.probes_for(N), N)) + options.n_samples
         seconds += _PRODUCTS * columns * nnz / (_INCIDENCES * num_cores())
         memory += 80.0 * nnz + N * (8.0 * 16 * 10 + 12.0 * options.n_deflated)
     return Cost(seconds, memory)

@@ -33,6 +33,8 @@ from hypergauss.likelihoods import Likelihood
 
 #: Steps of the sites for one value of the hyperparameters, and the relative change that ends them.
 _MOST_STEPS, _SETTLED = 30, 1e-2
+#: Relative residual of the systems behind marginals: a map that converges to a percent needs less noise than that.
+_SOLVED = 1e-3
 #: Draws behind variances while sites move: as many as there are probes, within these limits.
 _DRAWS = (16, 64)
 #: Steps that the next one is mixed from.
@@ -150,7 +152,7 @@ class IterativeVariational(EstimatedObjective):
         """Return prior draws at every vertex and white noise of the sites, the same at each call."""
         rng = self.options.generator(4)
         number = int(np.clip(self.options.probes_for(self._operator.size), *_DRAWS))
-        system = System(self.workspace, model.kernel, self._precision(self.sites, 0), self.options.sample_tolerance)
+        system = System(self.workspace, model.kernel, self._precision(self.sites, 0), _SOLVED)
         return system.covariance.draws(number, rng), system.sample_noise(number, rng)
 
     def _marginals(self, model: LatentModel, sites: NaturalSites, draws: Any, noise: Any) -> Marginals:
@@ -158,7 +160,7 @@ class IterativeVariational(EstimatedObjective):
         means, variances = [], []
         for latent in range(model.likelihood.num_latents):
             precision = self._precision(sites, latent)
-            system = System(self.workspace, model.kernel, precision, self.options.sample_tolerance)
+            system = System(self.workspace, model.kernel, precision, _SOLVED)
             targets = self._targets(model, sites, latent)
             block = self._operator.concatenate([system.root * targets, system.root * draws + noise])
             self._solved[latent] = system.solve(block, self._solved.get(latent)).x

@@ -100,6 +100,20 @@ class SpectralKernel(Kernel):
             scale = scale / mean
         return Density(known, rest, scale)
 
+    def mean_above(self, edge: Any) -> Float[Array, ""]:
+        """Return the mean of the filter over all eigenvalues above an edge; its value at the upper end if none is."""
+        spectrum = self.spectrum
+        if spectrum.density is not None:
+            nodes, weights = jnp.ravel(spectrum.density.nodes), jnp.ravel(spectrum.density.weights)
+        else:
+            rest = spectrum.num_vertices - spectrum.rank
+            nodes = jnp.append(spectrum.eigenvalues, jnp.mean(jnp.asarray(spectrum.rest)))
+            weights = jnp.append(jnp.ones(spectrum.rank), float(rest))
+        weights = weights * (nodes > edge)
+        total = weights.sum()
+        upper = self.filter(jnp.asarray([spectrum.upper]))[0]
+        return jnp.where(total > 0, weights @ self.filter(nodes) / jnp.where(total > 0, total, 1.0), upper)
+
     @property
     def num_vertices(self) -> int:  # noqa: D102
         return self.spectrum.num_vertices

@@ -64,9 +64,9 @@ def test_around_a_point_the_model_has_the_dense_gradient_and_the_average_informa
     assert np.allclose(slope, local.gradient, rtol=1e-9, atol=1e-9)
     # What is linear in C curves as C does; the rest of the curvature is minus the average information.
     step = 1e-3
-    curvature = np.array([
-        (local.gain(theta + step * e)[1] - local.gain(theta - step * e)[1]) / (2 * step) for e in np.eye(len(theta))
-    ])
+    curvature = np.array(
+        [(local.gain(theta + step * e)[1] - local.gain(theta - step * e)[1]) / (2 * step) for e in np.eye(len(theta))]
+    )
     dense = EvidenceObjective(model, case.observations(), "dense")
     _, gradient = dense.value_and_gradient(theta, ())
     assert np.allclose(local.gradient, gradient, rtol=1e-5, atol=1e-5 * np.abs(gradient).max())
@@ -145,9 +145,9 @@ def test_the_evidence_of_leading_eigenvectors_is_that_of_their_covariance(name):
     C = d * np.eye(len(Q)) + (Q * np.asarray(gains)) @ Q.T
     y = case.observations().mean
     densities = [multivariate_normal(np.full(len(Q), m), C).logpdf(y[:, j]) for j, m in enumerate(case.mean)]
-    price = np.sqrt(len(Q)) * float(background) / d
+    of_share = -0.5 * np.log(float(background) / d / 0.03) ** 2
     theta = jnp.asarray(parameters.pack(model))
-    assert float(evidence(theta)) == pytest.approx(sum(densities) - price, rel=1e-6)
+    assert float(evidence(theta)) == pytest.approx(sum(densities) + of_share, rel=1e-6)
     slope = jax.jit(jax.grad(evidence))(theta)
     found = oracles.central_differences(lambda t: float(evidence(jnp.asarray(t))), np.asarray(theta), step=1e-4)
     assert np.allclose(slope, found, rtol=1e-4, atol=1e-4)

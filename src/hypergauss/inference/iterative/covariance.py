@@ -24,8 +24,8 @@ from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum import chebyshev
 
-#: Where most eigenvalues are, as a share of the largest possible.
-_BULK = 0.7
+#: The least background, as a share of the filter's mean.
+_LEAST_BACKGROUND = 1e-3
 #: Numbers of moments come in multiples of this, so that few shapes are compiled.
 _MOMENTS = 32
 
@@ -129,22 +129,19 @@ class Skeleton(NamedTuple):
     def deflated(self, kernel: Kernel, eigenvalues: Array) -> tuple[Float[Array, ""], Float[Array, " k"]]:
         """Return what a preconditioner takes K for: b, and D, K's filter at eigenvalues of the first Laplacian less b.
 
-        Only plain terms on that Laplacian count; features and other relations are left to the iteration. b is what the
-        leading eigenvalues leave of the mean prior variance; without normalisation, the filter well inside the bulk.
+        Only plain terms on that Laplacian count; features and other relations are left to the iteration. b is the
+        filter's mean over all larger eigenvalues, and not far below that over all, since eigenvectors are not exact.
         """
         background, filtered = jnp.zeros(()), jnp.zeros(len(eigenvalues))
-        for path, weights_path, upper, is_first in self.spectral:
+        edge = jnp.max(jnp.asarray(eigenvalues), initial=-1.0)
+        for path, weights_path, _, is_first in self.spectral:
             if not is_first or weights_path is not None:
                 continue
             part = path.of(kernel)
             scale = part.density().scale
-            own = scale * part.filter(jnp.asarray(eigenvalues))
-            filtered = filtered + own
-            if part.normalise:
-                rest = (self.size * part.variance - own.sum()) / max(self.size - len(eigenvalues), 1)
-                background = background + jnp.maximum(rest, 1e-3 * part.variance)
-            else:
-                background = background + scale * part.filter(jnp.asarray([_BULK * upper]))[0]
+            filtered = filtered + scale * part.filter(jnp.asarray(eigenvalues))
+            rest = jnp.maximum(part.mean_above(edge), _LEAST_BACKGROUND * part.mean_above(-1.0))
+            background = background + scale * rest
         return background, jnp.maximum(filtered - background, 0.0)
 
 

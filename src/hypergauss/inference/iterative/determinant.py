@@ -20,6 +20,9 @@ from hypergauss.inference.iterative.conjugate_gradients import Solution
 from hypergauss.inference.iterative.system import System
 from hypergauss.operators.base import random_signs
 
+#: The rate at which quadrature is taken to converge where it does not show.
+_SLOWEST = 0.5
+
 
 class Probes(NamedTuple):
     """Solved probes z: B^-1 z and P^-1 z, blocks of shape (N, s), and what they say of the determinant."""
@@ -42,13 +45,28 @@ def log_determinant(system: System) -> Probes:
             break
         # Leading eigenvectors were found on the way: probes are drawn anew for the better preconditioner.
     by_probe = _log_forms(solution, squares)
-    # Gauss' rule converges as the square of the solve, so what its last step changed is more than what is missing.
-    error = abs(float((by_probe - _log_forms(solution.without_last_step(), squares)).mean()))
+    error = _missing([float(forms.mean()) for forms in (by_probe, *_earlier_forms(solution, squares))])
     if not spans:
         mean_log_of_others = (by_probe.sum() - by_probe) / (squares.sum() - squares)
         by_probe = by_probe - mean_log_of_others * (squares - system.num_sites)
         error = max(error, float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))))
     return Probes(solution.x, preconditioned, preconditioner.log_det() + float(by_probe.mean()), error)
+
+
+def _earlier_forms(solution: Solution, squares: np.ndarray) -> list[np.ndarray]:
+    """Return the same forms as they were one and two steps before."""
+    one = solution.without_last_step()
+    return [_log_forms(one, squares), _log_forms(one.without_last_step(), squares)]
+
+
+def _missing(latest: list[float]) -> float:
+    """Return what is missing of a limit, from the last three of its approximations, the latest first.
+
+    Gauss' rule converges geometrically: what is missing is to the last change as this is to the one before.
+    """
+    last, before = abs(latest[0] - latest[1]), abs(latest[1] - latest[2])
+    rate = last / before if before > last else _SLOWEST
+    return last * rate / (1 - rate)
 
 
 def _log_forms(solution: Solution, squares: np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ With K ~ b I + Q D Q' (`deflation`) and one noise variance s, C = d I + Q_t D Q_
 
     log det C = n log d + log det(I + D^1/2 G D^1/2 / d),    G = Q_t' Q_t,
 
-need only G, Q_t' y, Q_t' 1 and sums. Noise and background come only as the sum d, so nothing tells them apart: of all
-that are as good, the one with the least share of background is taken.
+need only G, Q_t' y, Q_t' 1 and sums. Noise and background come only as the sum d, so nothing tells them apart: a
+log-normal prior on the share of background does.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from hypergauss.inference.iterative.system import Workspace
 from hypergauss.inference.priors import Matched, log_prior
 from hypergauss.inference.sites import Observations
 
-#: What a background that is all of d costs, in nats and for each root of n.
-_PRICE = 1.0
+#: The share of background in d that is expected, and the spread of its logarithm.
+_SHARE, _SPREAD = 0.03, 1.0
 #: Keeps roots of gains differentiable where they vanish.
 _LEAST_GAIN = 1e-12
 
@@ -63,7 +63,9 @@ class LeadingEvidence(NamedTuple):
             value, gradient = _value_and_gradient(jnp.asarray(theta), self)
             return -float(value) / self._size, -np.asarray(gradient) / self._size
 
-        return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits).x
+        # The prior on the share is a few nats of many thousand: the search must not end before it is felt.
+        tight = {"ftol": 1e-14, "gtol": 1e-9}
+        return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=tight).x
 
     @property
     def _size(self) -> Any:
@@ -71,7 +73,7 @@ class LeadingEvidence(NamedTuple):
         return self.products[-1, -1]
 
     def __call__(self, theta: Array) -> Float[Array, ""]:
-        """Return the log evidence plus log prior, less the price of background, at coordinates theta."""
+        """Return the log evidence plus log priors at coordinates theta."""
         model = parameters.unpack(self.template, theta)
         background, gains = self.skeleton.deflated(model.kernel, jnp.asarray(self.ritz_values))
         d = model.noise_variance + background
@@ -83,10 +85,9 @@ class LeadingEvidence(NamedTuple):
         n, outputs = self._size, len(model.mean)
         log_det = n * jnp.log(d) + 2 * jnp.log(jnp.diagonal(factor)).sum()
         quadratic = squares / d - (inside**2).sum()
-        price = _PRICE * jnp.sqrt(n) * background / d
-        return (
-            -0.5 * (quadratic + outputs * (log_det + n * jnp.log(2 * jnp.pi))) - price + log_prior(model, self.priors)
-        )
+        value = -0.5 * (quadratic + outputs * (log_det + n * jnp.log(2 * jnp.pi)))
+        of_share = -0.5 * (jnp.log(background / d / _SHARE) / _SPREAD) ** 2
+        return value + of_share + log_prior(model, self.priors)
 
 
 @eqx.filter_jit

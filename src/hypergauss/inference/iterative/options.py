@@ -45,7 +45,7 @@ class Iterative(NamedTuple):
 
     tolerance: float = 1e-6
     n_samples: int = 64
-    sample_tolerance: float = 1e-3
+    sample_tolerance: float = 1e-2
     n_probes: int | None = None
     learning_tolerance: float = 1e-4
     probe_tolerance: float = 1e-2

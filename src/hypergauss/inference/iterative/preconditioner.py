@@ -1,6 +1,6 @@
 r"""A preconditioner for B = I + W^1/2 K W^1/2 from a few leading eigenvectors.
 
-On the subspace Q the filter is known; elsewhere it is taken for a constant b, what is left of the mean prior variance:
+On the subspace Q the filter is known; elsewhere it is taken for a constant b, its mean over all larger eigenvalues:
 
     P = diag(d) + G diag(D) G',    d = 1 + b w,    G = W^1/2 Q,    D_j = K's filter at l_j, less b.
 
