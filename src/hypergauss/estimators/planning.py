@@ -17,7 +17,9 @@ from hypergauss.operators.threaded import num_cores
 #: What one core does in a second: multiplications of dense matrices, and incidences of a product with one vector.
 _FLOPS, _INCIDENCES = 1e10, 1.25e8
 #: Evaluations of the evidence that learning takes, exact and estimated.
-_EVALUATIONS, _ESTIMATES = 60, 20
+_EVALUATIONS, _ESTIMATES = 60, 10
+#: Columns of an estimate beside the probes: the targets, and one for each hyperparameter.
+_COLUMNS = 6
 #: Products with the Laplacian of one column's solve: iterations times degree, as loosely as learning has it.
 _PRODUCTS = 140
 #: Exact answers within this many seconds are preferred whatever else is quicker.
@@ -148,7 +150,7 @@ def _iterative_cost(relations: Mapping[str, Hypergraph | Graph], options: Iterat
     seconds = memory = 0.0
     for relation in relations.values():
         N, _, nnz = _sizes(relation)
-        columns = _ESTIMATES * (1 + min(options.probes_for(N), N)) + options.n_samples
+        columns = _ESTIMATES * (_COLUMNS + min(options.probes_for(N), N)) + options.n_samples
         seconds += _PRODUCTS * columns * nnz / (_INCIDENCES * num_cores())
         memory += 80.0 * nnz + N * (8.0 * 16 * 10 + 12.0 * options.n_deflated)
     return Cost(seconds, memory)

@@ -33,6 +33,8 @@ from hypergauss.likelihoods import Likelihood
 
 #: Steps of the sites for one value of the hyperparameters, and the relative change that ends them.
 _MOST_STEPS, _SETTLED = 30, 1e-2
+#: The gain, in nats, that is not worth another evaluation.
+_LEAST_GAIN = 1e-2
 #: Relative residual of the systems behind marginals: a map that converges to a percent needs less noise than that.
 _SOLVED = 1e-3
 #: Draws behind variances while sites move: as many as there are probes, within these limits.
@@ -78,6 +80,11 @@ class IterativeVariational(EstimatedObjective):
     @property
     def num_observations(self) -> int:  # noqa: D102
         return len(self.rows)
+
+    @property
+    def least_gain(self) -> float:
+        """As always, but no less than sites that have not quite settled leave open."""
+        return max(super().least_gain, _LEAST_GAIN / self.num_observations)
 
     @property
     def standard_error(self) -> float:  # noqa: D102
