@@ -57,6 +57,7 @@ _HOMES = (
     "inference.whitened",
     "kernels.base",
     "kernels.covariates",
+    "kernels.filters",
     "kernels.spectral",
     "likelihoods.binary",
     "likelihoods.categorical",

@@ -10,7 +10,7 @@ from scipy.linalg import expm
 
 from hypergauss import Graph, Hypergraph, Spectrum
 from hypergauss.kernels import Bernstein, Diffusion, Matern
-from hypergauss.kernels.spectral import _log1p_ratio
+from hypergauss.kernels.filters import _log1p_ratio
 from tests import oracles
 from tests.hypergraphs import hypergraphs, random_hypergraph, without_programs
 

@@ -2,8 +2,9 @@
 
 from hypergauss.kernels.base import Kernel, Product, Sum
 from hypergauss.kernels.covariates import Linear, SquaredExponential
+from hypergauss.kernels.filters import Bernstein, Diffusion, Matern
 from hypergauss.kernels.relations import relations
-from hypergauss.kernels.spectral import Bernstein, Diffusion, Matern, SpectralKernel
+from hypergauss.kernels.spectral import SpectralKernel
 
 __all__ = [
     "Bernstein",

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from hypergauss.kernels.base import Sum
-from hypergauss.kernels.spectral import Matern, SpectralKernel
+from hypergauss.kernels.filters import Matern
+from hypergauss.kernels.spectral import SpectralKernel
 from hypergauss.spectrum import Spectrum
 
 

@@ -43,9 +43,9 @@ class Slopes(NamedTuple):
     background: np.ndarray
     gains: np.ndarray
 
-    def surrogate(self, structure: Skeleton, kernel: Kernel, ritz_values: Array) -> Array:
+    def surrogate(self, structure: Skeleton, kernel: Kernel, ritz_values: np.ndarray) -> Array:
         """Return a function of the kernel whose gradient is the log evidence's, the noise aside."""
-        background, gains = structure.deflated(kernel, ritz_values)
+        background, gains = structure.deflated(kernel, jnp.asarray(ritz_values))
         return structure.bilinear(kernel, self.forms) + self.background * background + self.gains @ gains
 
 

@@ -72,7 +72,7 @@ class LeadingEvidence(NamedTuple):
         """How many sites there are."""
         return self.products[-1, -1]
 
-    def __call__(self, theta: Array) -> Float[Array, ""]:
+    def log_evidence(self, theta: Array) -> Float[Array, ""]:
         """Return the log evidence plus log priors at coordinates theta."""
         model = parameters.unpack(self.template, theta)
         background, gains = self.skeleton.deflated(model.kernel, jnp.asarray(self.ritz_values))
@@ -92,4 +92,4 @@ class LeadingEvidence(NamedTuple):
 
 @eqx.filter_jit
 def _value_and_gradient(theta: Array, evidence: LeadingEvidence) -> tuple[Array, Array]:
-    return jax.value_and_grad(evidence)(theta)
+    return jax.value_and_grad(evidence.log_evidence)(theta)
