@@ -60,8 +60,8 @@ def test_a_step_of_a_recurrence_is_one_product(kind, numbers):
     A, _ = communities(40)
     operator = kind.of_incidence(A)
     X, Y = block(40), block(40, seed=1)
-    expected = a * (X - A @ (A.T @ X)) + b * X + c * Y
-    found = operator.leave(operator.affine(operator.enter(X), a, b, operator.enter(Y), c))
+    expected = a * (X - A @ (A.T @ X)) + b * X + c * Y + 0.5 * X
+    found = operator.leave(operator.affine(operator.enter(X), a, b, (c, operator.enter(Y)), (0.5, operator.enter(X))))
     assert np.allclose(found, expected, atol=1e-13)
     assert operator.num_products == 3
 

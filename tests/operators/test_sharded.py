@@ -83,7 +83,7 @@ def test_products_are_those_of_the_matrix_however_it_is_cut(client, planted, n_b
     assert operator.num_incidences == A.nnz
     np.testing.assert_allclose(operator.array(operator @ X), Delta @ x, atol=1e-13)
     np.testing.assert_allclose(
-        operator.array(operator.affine(X, 2.0, -1.0, Y, 0.5)), 2 * Delta @ x - x + y / 2, atol=1e-13
+        operator.array(operator.affine(X, 2.0, -1.0, (0.5, Y))), 2 * Delta @ x - x + y / 2, atol=1e-13
     )
     c = np.array([0.3, -1.0, 0.5, 0.2])
     values, vectors = np.linalg.eigh(Delta)

@@ -7,7 +7,7 @@ import pytest
 
 from hypergauss import Spectrum
 from hypergauss.inference import Observations, Prior, condition
-from hypergauss.kernels import Bernstein, Linear, Matern
+from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes
 
@@ -29,9 +29,16 @@ def test_it_leaves_out_nothing():
 
 
 def test_two_of_one_hypergraph_are_the_same_unless_told_otherwise():
-    again, other = Spectrum.matrix_free(H), Spectrum.matrix_free(H, random_state=1)
-    assert np.array_equal(again.density.nodes, FREE.density.nodes)
-    assert not np.array_equal(other.density.nodes, FREE.density.nodes)
+    one, again = Spectrum.matrix_free(H, n_probes=8), Spectrum.matrix_free(H, n_probes=8)
+    other = Spectrum.matrix_free(H, n_probes=8, random_state=1)
+    assert np.array_equal(again.density.nodes, one.density.nodes)
+    assert not np.array_equal(other.density.nodes, one.density.nodes)
+
+
+def test_of_few_vertices_every_filter_has_its_exact_mean():
+    for kernel in (Matern, Diffusion):
+        exact, free = kernel(Spectrum.of(H)), kernel(FREE)
+        assert float(free.density().scale) == pytest.approx(float(exact.density().scale), rel=1e-10)
 
 
 def test_sizes_of_hyperedges_count():

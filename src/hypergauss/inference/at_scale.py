@@ -36,7 +36,7 @@ _MOST_STEPS, _SETTLED = 30, 1e-2
 #: The gain, in nats, that is not worth another evaluation.
 _LEAST_GAIN = 1e-2
 #: Relative residual of the systems behind marginals: a map that converges to a percent needs less noise than that.
-_SOLVED = 1e-3
+_SOLVED = 3e-4
 #: Draws behind variances while sites move: as many as there are probes, within these limits.
 _DRAWS = (16, 64)
 #: Steps that the next one is mixed from.

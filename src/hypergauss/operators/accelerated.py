@@ -93,10 +93,11 @@ class JaxLaplacian(LaplacianOperator):
     def leave(self, X: Array) -> np.ndarray:  # noqa: D102
         return np.array(X, dtype=np.float64)
 
-    def affine(self, X: Array, a: float, b: float, Y: Array | None = None, c: float = 0.0) -> Array:  # noqa: D102
+    def affine(self, X: Array, a: float, b: float, *addends: tuple[float, Array]) -> Array:  # noqa: D102
         self.num_products += X.shape[1]
-        numbers = jnp.asarray([a, b, c], dtype=self._dtype)
-        return _affine(self._triplets, tuple(matrix.shape[0] for matrix in self._sources), X, numbers, Y)
+        numbers = jnp.asarray([a, b, *(factor for factor, _ in addends)], dtype=self._dtype)
+        blocks = tuple(block for _, block in addends)
+        return _affine(self._triplets, tuple(matrix.shape[0] for matrix in self._sources), X, numbers, blocks)
 
     def dot(self, X: Any, Y: Any) -> Any:  # noqa: D102
         return _dot(X, Y) if isinstance(X, jax.Array) else super().dot(X, Y)
@@ -107,17 +108,16 @@ def _affine(
     triplets: tuple[Triplets, ...],
     num_rows: tuple[int, ...],
     X: Float[Array, "N m"],
-    numbers: Float[Array, 3],
-    Y: Float[Array, "N m"] | None,
+    numbers: Float[Array, " c"],
+    addends: tuple[Float[Array, "N m"], ...],
 ) -> Float[Array, "N m"]:
-    a, b, c = numbers
+    a, b, *factors = numbers
     image = X
     for matrix, number in zip(reversed(triplets), reversed(num_rows), strict=True):
         image = matrix.product(image, number)
     if len(triplets) == 2:  # A and A', of which Delta is what they leave of the identity
         image = X - image
-    result = a * image + b * X
-    return result if Y is None else result + c * Y
+    return sum((c * Y for c, Y in zip(factors, addends, strict=True)), a * image + b * X)
 
 
 @jax.jit

@@ -47,8 +47,8 @@ class LaplacianOperator(ABC):
         """The relative rounding error of one product."""
 
     @abstractmethod
-    def affine(self, X: Any, a: float, b: float, Y: Any = None, c: float = 0.0) -> Any:
-        """Return a Delta X + b X + c Y for inside blocks: one step of any three-term recurrence."""
+    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any]) -> Any:
+        """Return a Delta X + b X + c Y + ... for inside blocks, addends (c, Y): one step of any recurrence."""
 
     @abstractmethod
     def in_single(self) -> Self:
@@ -60,10 +60,10 @@ class LaplacianOperator(ABC):
         b_k = c_k X + 2 (slope Delta - 1) b_(k+1) - b_(k+2), and the sum is c_0 X + (slope Delta - 1) b_1 - b_2.
         """
         number = X.dtype.type
-        after, here = None, number(c[-1]) * X
+        here, after = number(c[-1]) * X, ()
         for k in range(len(c) - 2, -1, -1):
             double = 2.0 if k else 1.0
-            here, after = self.affine(here, double * slope, -double, after, -1.0) + number(c[k]) * X, here
+            here, after = self.affine(here, double * slope, -double, (c[k], X), *after), ((-1.0, here),)
         return here
 
     def enter(self, X: Any) -> Any:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from hypergauss.operators.base import LaplacianOperator
 from hypergauss.operators.ordering import edge_order, order_of
-from hypergauss.operators.threaded import ThreadedMatrix
+from hypergauss.operators.threaded import ThreadedMatrix, scaled_sum
 
 
 class LocalLaplacian(LaplacianOperator):
@@ -77,24 +77,13 @@ class LocalLaplacian(LaplacianOperator):
     def leave(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
         return (X if self._back is None else X[self._back]).astype(np.float64, copy=False)
 
-    def affine(  # noqa: D102
-        self, X: np.ndarray, a: float, b: float, Y: np.ndarray | None = None, c: float = 0.0
-    ) -> np.ndarray:
+    def affine(self, X: np.ndarray, a: float, b: float, *addends: tuple[float, np.ndarray]) -> np.ndarray:  # noqa: D102
         self.num_products += X.shape[1]
         if len(self._matrices) == 2:
             A, transpose = self._matrices
-            inner, scale, shift = transpose @ X, -a, a + b
-        else:
-            (A,), inner, scale, shift = self._matrices, X, a, b
-
-        def finish(part: np.ndarray, rows: slice) -> None:
-            part *= scale
-            if shift:
-                part += X[rows] if shift == 1.0 else self._dtype(shift) * X[rows]
-            if Y is not None and c:
-                part += self._dtype(c) * Y[rows] if c != -1.0 else -Y[rows]
-
-        return A.product(inner, finish)
+            return A.product(transpose @ X, scaled_sum(-a, [(a + b, X), *addends]))
+        (matrix,) = self._matrices
+        return matrix.product(X, scaled_sum(a, [(b, X), *addends]))
 
 
 def local_order(A: sp.csr_array, seed: int = 0) -> np.ndarray | None:

@@ -1,4 +1,8 @@
-"""An order of the vertices in which those that meet stand close together, so that products read memory in order."""
+"""An order of the vertices in which those that meet stand close together, and those of equal degree in a row.
+
+A product then reads memory in order, and the loops over the entries of each row are as long as those before: a
+processor that foresees where they end takes half the time.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from hypergauss.operators.base import LaplacianOperator
 
 #: Random vectors, products that smooth them, groups that are told apart, and vertices that found the groups.
 _VECTORS, _SMOOTHINGS, _GROUPS, _SAMPLE = 8, 12, 64, 20_000
+#: Stretches of vertices within which hyperedges stand by size instead of by position.
+_STRETCHES = 1024
 #: Below this many vertices everything is in the cache anyway.
 _WORTH_ORDERING = 50_000
 
@@ -46,11 +52,13 @@ def order_of(operator: LaplacianOperator, degrees: np.ndarray, seed: int = 0) ->
     centres = KMeans(number, n_init=1, max_iter=20, random_state=seed).fit(sample).cluster_centers_
     # The nearest centre c has the least |c|^2 / 2 - c'x.
     groups = ((centres**2).sum(axis=1) / 2 - relative @ centres.T).argmin(axis=1)
-    return np.argsort(operator.array(groups[:, None])[:, 0], kind="stable")
+    return np.lexsort((degrees, operator.array(groups[:, None])[:, 0]))
 
 
 def edge_order(A: sp.csr_array) -> np.ndarray:
-    """Return a permutation of the columns that follows the rows: by the mean position of their members."""
-    sizes = np.maximum(np.diff(sp.csc_array(A).indptr), 1)
-    pattern = sp.csr_array((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
-    return np.argsort((pattern.T @ np.arange(A.shape[0], dtype=np.float64)) / sizes, kind="stable")
+    """Return a permutation of the columns that follows the rows: by the mean row of their entries, then by size."""
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    sizes = np.bincount(A.indices, minlength=A.shape[1])
+    means = np.bincount(A.indices, weights=rows, minlength=A.shape[1]) / np.maximum(sizes, 1)
+    stretches = np.floor(means * (_STRETCHES / max(A.shape[0], 1)))
+    return np.lexsort((sizes, stretches))

@@ -253,13 +253,13 @@ class ShardedLaplacian(LaplacianOperator):
 
     # ---------------------------------------------------------------- products
 
-    def affine(self, X: Any, a: float, b: float, Y: Any = None, c: float = 0.0) -> Any:  # noqa: D102
+    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any]) -> Any:  # noqa: D102
         self.num_products += X.shape[1]
         tasks, futures = Tasks(), self._futures(X)
         states = [tasks.add(shards.begin, *pair) for pair in zip(self._known(tasks), tasks.known(futures), strict=True)]
-        others = None if Y is None else self._futures(Y)
-        addends = [None] * self.n_blocks if others is None else tasks.known(others)
-        return self._finish(tasks, states, a, b, c, addends, X.shape[1])
+        others = [(float(factor), self._futures(Y)) for factor, Y in addends]  # kept until their tasks are sent
+        known = [(factor, tasks.known(chunks)) for factor, chunks in others]
+        return self._finish(tasks, states, a, b, known, X.shape[1])
 
     def clenshaw(self, X: Any, c: np.ndarray, slope: float) -> Any:  # noqa: D102
         if len(c) == 1:
@@ -275,16 +275,17 @@ class ShardedLaplacian(LaplacianOperator):
                 tasks.add(shards.advance, *joint[:2], 2.0 * slope, -2.0, float(c[k]), joint[2], *joint[3])
                 for joint in zip(known, states, chunks, received, strict=True)
             ]
-        return self._finish(tasks, states, slope, -1.0, float(c[0]), chunks, X.shape[1])
+        return self._finish(tasks, states, slope, -1.0, [(float(c[0]), chunks)], X.shape[1])
 
     def _finish(
-        self, tasks: Tasks, states: list[Any], a: float, b: float, c: float, addends: list[Any], columns: int
+        self, tasks: Tasks, states: list[Any], a: float, b: float, addends: list[tuple[float, list[Any]]], columns: int
     ) -> Any:
-        """Return the last block of a recurrence, begun at once."""
+        """Return the last block of a recurrence, begun at once; each addend has a chunk for every shard."""
         received = _exchanged(tasks, states, self._neighbours)
+        factors = tuple(factor for factor, _ in addends)
         wanted = [
-            tasks.add(shards.last, *joint[:2], a, b, c, joint[2], *joint[3])
-            for joint in zip(self._known(tasks), states, addends, received, strict=True)
+            tasks.add(shards.last, shard, states[i], a, b, factors, *(chunks[i] for _, chunks in addends), *received[i])
+            for i, shard in enumerate(self._known(tasks))
         ]
         return self._array(self._cluster.submit(tasks, wanted), columns, self._dtype)
 

@@ -21,7 +21,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergauss.operators.base import random_signs
-from hypergauss.operators.threaded import ThreadedMatrix
+from hypergauss.operators.ordering import edge_order
+from hypergauss.operators.threaded import ThreadedMatrix, scaled_sum
 
 #: Random numbers that are drawn before those of other shards are dropped.
 _DRAWN_AT_ONCE = 1 << 20
@@ -82,19 +83,13 @@ def laid_out(rows: Rows, others: Sequence[int], *common: np.ndarray) -> Rows:
     for place in places:
         is_shared[place] = True
     # Both sides have shared ones in the order of their numbers; its own, a shard has in the order of its rows.
-    order = np.lexsort((np.where(is_shared, np.arange(len(is_shared)), _mean_rows(rows.matrix)), is_shared))
+    own = np.flatnonzero(~is_shared)
+    order = np.concatenate([own[edge_order(rows.matrix[:, own])], np.flatnonzero(is_shared)])
     moved = np.empty_like(order)
     moved[order] = np.arange(len(order))
     shared = {other: _columns(moved[place]) for other, place in zip(others, places, strict=True) if len(place)}
     matrix = sp.csr_array((rows.matrix.data, moved[rows.matrix.indices], rows.matrix.indptr), shape=rows.matrix.shape)
     return Rows(rows.vertices, rows.edges[order], matrix, shared)
-
-
-def _mean_rows(matrix: sp.csr_array) -> np.ndarray:
-    """Return the mean row of each column's entries."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    return np.bincount(matrix.indices, weights=rows, minlength=matrix.shape[1]) / np.maximum(counts, 1)
 
 
 def neighbours(rows: Rows) -> list[int]:
@@ -194,12 +189,13 @@ def piece(state: State, other: int) -> np.ndarray:
 
 def advance(shard: Shard, state: State, a: float, b: float, c: float, X: np.ndarray, *received: np.ndarray) -> State:
     """Return the next block of Clenshaw's recurrence, a Delta here + b here - before + c X, as a state."""
-    return _state(shard, _product(shard, state, a, b, [(-1.0, state.before), (c, X)], received), state.here)
+    return _state(shard, _product(shard, state, a, b, [(c, X)], received), state.here)
 
 
-def last(shard: Shard, state: State, a: float, b: float, c: float, X: np.ndarray | None, *received: Any) -> np.ndarray:
-    """Return a Delta here + b here - before + c X."""
-    return _product(shard, state, a, b, [(-1.0, state.before), (c, X)], received)
+def last(shard: Shard, state: State, a: float, b: float, factors: tuple[float, ...], *blocks: np.ndarray) -> np.ndarray:
+    """Return a Delta here + b here - before + c X + ..., a block X for each factor c, then what others sent."""
+    number = len(factors)
+    return _product(shard, state, a, b, list(zip(factors, blocks[:number], strict=True)), blocks[number:])
 
 
 def column_products(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -232,20 +228,11 @@ def _product(
     state: State,
     a: float,
     b: float,
-    addends: list[tuple[float, np.ndarray | None]],
+    addends: list[tuple[float, np.ndarray]],
     received: Sequence[np.ndarray],
 ) -> np.ndarray:
-    number = shard.matrix.dtype.type
-    terms = [(a + b, state.here), *((factor, block) for factor, block in addends if block is not None)]
-
-    def finish(part: np.ndarray, rows: slice) -> None:
-        part *= -a
-        for factor, block in terms:
-            if factor == -1.0:
-                part -= block[rows]
-            elif factor:
-                part += block[rows] if factor == 1.0 else number(factor) * block[rows]
-
+    before = [] if state.before is None else [(-1.0, state.before)]
+    finish = scaled_sum(-a, [(a + b, state.here), *before, *addends])
     return shard.matrix.product(_combined(state, shard.shared, received), finish, _cores())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cache
@@ -86,6 +86,23 @@ class ThreadedMatrix:
         else:
             list(threads(cores or num_cores()).map(work, self._blocks))
         return out
+
+
+def scaled_sum(scale: float, addends: Sequence[tuple[float, np.ndarray]]) -> Finish:
+    """Return what makes of a part P of a product scale P + c Y + ..., with addends (c, Y)."""
+
+    def finish(part: np.ndarray, rows: slice) -> None:
+        if scale != 1.0:
+            part *= scale
+        for factor, block in addends:
+            if factor == 1.0:
+                part += block[rows]
+            elif factor == -1.0:
+                part -= block[rows]
+            elif factor:
+                part += part.dtype.type(factor) * block[rows]
+
+    return finish
 
 
 @cache

@@ -156,11 +156,11 @@ def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndar
 def _terms(operator: LaplacianOperator, X: Any, degree: int) -> Iterator[Any]:
     """Yield t_k(Delta) X of an inside block for k = 0 to ``degree``."""
     slope = 2.0 / (operator.upper or 1.0)
-    here, before = X, None
+    here, before = X, ()
     yield here
     for k in range(1, degree + 1):
         double = 2.0 if k > 1 else 1.0
-        here, before = operator.affine(here, double * slope, -double, before, -1.0), here
+        here, before = operator.affine(here, double * slope, -double, *before), ((-1.0, here),)
         yield here
 
 

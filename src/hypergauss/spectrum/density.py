@@ -29,9 +29,11 @@ class SpectralDensity(eqx.Module):
 
     @classmethod
     def of(cls, operator: LaplacianOperator, n_probes: int, n_steps: int, rng: np.random.Generator) -> Self:
-        """Estimate the density of an operator's eigenvalues."""
-        rule = measure(operator, operator.signs(n_probes, rng), min(n_steps, operator.size))
-        return cls(freeze(rule.nodes), freeze(rule.weights / (operator.size * n_probes)))
+        """Estimate the density of an operator's eigenvalues; N probes are multiples of all unit vectors."""
+        N = operator.size
+        probes = operator.signs(n_probes, rng) if n_probes < N else operator.vector(np.sqrt(N) * np.eye(N))
+        rule = measure(operator, probes, min(n_steps, N))
+        return cls(freeze(rule.nodes), freeze(rule.weights / rule.weights.sum()))
 
     def mean(self, phi: Any) -> Any:
         """Return the mean of a filter over all eigenvalues, for an array of NumPy's or JAX's."""

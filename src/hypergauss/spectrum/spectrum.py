@@ -25,6 +25,9 @@ from hypergauss.spectrum.laplacians import (
     zhou_laplacian,
 )
 
+#: Without a number, probes of all vertices together, and the fewest of them.
+_PROBED_VERTICES, _FEWEST_PROBES = 4_000_000, 8
+
 
 class _Bounded(Protocol):
     """What `Spectrum.error_bound` asks of a kernel."""
@@ -84,7 +87,7 @@ class Spectrum(eqx.Module):
         H: Hypergraph | Graph | LaplacianOperator,
         size_exponent: float | None = None,
         *,
-        n_probes: int = 8,
+        n_probes: int | None = None,
         n_steps: int = 40,
         random_state: Any = None,
     ) -> Self:
@@ -102,11 +105,13 @@ class Spectrum(eqx.Module):
         size_exponent : float, default 0.0
             As for `of`.
         n_probes, n_steps : int
-            Random vectors, and Lanczos steps from each.
+            Random vectors, and Lanczos steps from each. If not given, 8 for large hypergraphs and more for small ones,
+            where they cost little; with N of them nothing is random.
         random_state : int, RandomState or None
             For the probes; fixed unless given, so that two spectra of one hypergraph are the same.
         """
-        _checks.count("n_probes", n_probes)
+        if n_probes is not None:
+            _checks.count("n_probes", n_probes)
         _checks.count("n_steps", n_steps)
         a = _size_exponent(H, size_exponent)
         if isinstance(H, Graph):
@@ -118,7 +123,9 @@ class Spectrum(eqx.Module):
         else:
             raise TypeError(f"`H` must be a Hypergraph, a Graph or a LaplacianOperator. Got {type(H).__name__}.")
         rng = np.random.default_rng(0 if random_state is None else check_random_state(random_state).randint(2**31))
-        nothing = np.zeros((products.size, 0))
+        N = products.size
+        count = max(_PROBED_VERTICES // max(N, 1), _FEWEST_PROBES) if n_probes is None else n_probes
+        nothing = np.zeros((N, 0))
         return cls(
             eigenvalues=freeze(np.zeros(0)),
             singular_values=None,
@@ -127,7 +134,7 @@ class Spectrum(eqx.Module):
             rest=freeze(np.array([0.0, products.upper])),
             source=MatrixFreeLaplacian(products),
             size_exponent=np.float64(a),
-            density=SpectralDensity.of(products, n_probes, n_steps, rng),
+            density=SpectralDensity.of(products, count, n_steps, rng),
         )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The estimated log evidence: unbiased as it is, and with probes that span the space the dense one to many digits."""
+"""The estimated log evidence: unbiased as it is, and of few sites the dense one to many digits."""
 
 import jax
 import numpy as np
@@ -11,14 +11,14 @@ from hypergauss.inference.gaussian import EvidenceObjective, learn
 from hypergauss.inference.iterative import determinant, spectral_evidence
 from hypergauss.inference.iterative.evidence import IterativeEvidence
 from hypergauss.inference.iterative.spectral_evidence import SpectralEvidence
-from hypergauss.inference.iterative.system import System, Workspace
+from hypergauss.inference.iterative.system import FactorisedSystem, System, Workspace, evidence_system
 from hypergauss.inference.priors import check_priors, match_priors
 from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern
 from hypergauss.operators import LaplacianOperator
 from tests import oracles
 from tests.inference.iterative.problems import COVARIATES, OTHER, PLAIN, PROBLEMS, REPEATED, SPECTRUM, N, problem
 
-EXACT = Iterative(learning_tolerance=1e-10, probe_tolerance=1e-10)
+EXACT = Iterative(tolerance=1e-10)
 MODELS = {
     "repeated": problem(Matern(SPECTRUM, 1.5, 5.0, variance=0.7), REPEATED, outputs=2),
     "two relations and covariates": problem(
@@ -42,18 +42,15 @@ def dense(case):
     return evaluate(EvidenceObjective(model, case.observations(), "dense"), model)
 
 
-SPANNING = EXACT._replace(n_probes=N + 64)
-
-
 @pytest.mark.parametrize(
     ("name", "n_deflated"),
     [("repeated", 0), ("repeated", 6), ("two relations and covariates", 6), ("multiplied", 6)],
 )
-def test_with_probes_that_span_the_space_value_and_gradient_are_the_dense_ones(name, n_deflated):
-    """The mean over such probes of z z' is P itself, so that nothing is estimated; the control variate must vanish."""
+def test_of_few_sites_value_and_gradient_are_the_dense_ones(name, n_deflated):
+    """The system is factorised, and the mean over probes of z z' is P itself: the control variate must vanish."""
     case = MODELS[name]
     model = model_of(case)
-    objective = IterativeEvidence(model, case.observations(), SPANNING._replace(n_deflated=n_deflated))
+    objective = IterativeEvidence(model, case.observations(), EXACT._replace(n_deflated=n_deflated))
     value, gradient = evaluate(objective, model)
     assert (objective.workspace.subspace is not None) == (n_deflated > 0)
     expected_value, expected = dense(case)
@@ -62,18 +59,40 @@ def test_with_probes_that_span_the_space_value_and_gradient_are_the_dense_ones(n
     assert objective.standard_error < 1e-6
 
 
-def test_without_chance_what_quadrature_and_polynomials_leave_is_within_the_tolerance():
-    """Polynomials err by a quarter of the tolerance at most, in each of the logarithms that are added up."""
+@pytest.mark.parametrize("tolerance", [0.1, 1e-2, 1e-4])
+def test_of_few_sites_what_polynomials_leave_is_within_what_is_reported(tolerance):
+    """They err by a quarter of the tolerance at most, in each of the logarithms that are added up."""
     case = MODELS["repeated"]
     model = model_of(case)
     expected, _ = dense(case)
-    sites = len(np.unique(case.rows))
-    for tolerance in (0.1, 1e-2):
-        options = SPANNING._replace(n_deflated=0, probe_tolerance=tolerance)
-        objective = IterativeEvidence(model, case.observations(), options)
-        value, _ = evaluate(objective, model)
-        assert 0 < abs(value - expected) < 2 * objective.standard_error + 0.1 * sites * tolerance / 4
-        assert 0 < objective.standard_error < tolerance
+    objective = IterativeEvidence(model, case.observations(), Iterative(tolerance=tolerance, n_deflated=0))
+    value, _ = evaluate(objective, model)
+    outputs, sites = case.y.shape[1], len(np.unique(case.rows))
+    assert objective.standard_error == pytest.approx(outputs * sites * tolerance / 8)
+    assert 0 < abs(value - expected) < objective.standard_error + 0.1 * tolerance * abs(expected)
+
+
+@pytest.mark.parametrize(("n_probes", "is_factorised"), [(None, True), (50, True), (49, False)])
+def test_a_system_is_factorised_where_there_are_no_more_sites_than_probes(n_probes, is_factorised):
+    case = PROBLEMS["plain"]
+    workspace = Workspace(case.kernel, Iterative(n_probes=n_probes))
+    precision = np.zeros((N, 1))
+    precision[case.rows] = 5.0
+    system = evidence_system(workspace, case.kernel, precision)
+    assert isinstance(system, FactorisedSystem) == is_factorised
+
+
+def test_a_factorised_system_solves_as_conjugate_gradients_do():
+    case = PROBLEMS["different noise"]
+    workspace = Workspace(case.kernel, Iterative())
+    precision = np.zeros((N, 1))
+    precision[case.rows, 0] = 1 / case.noise
+    rhs = np.random.default_rng(0).standard_normal((N, 3))
+    factorised, iterated = (kind(workspace, case.kernel, precision, 1e-9) for kind in (FactorisedSystem, System))
+    assert np.allclose(factorised.solve(rhs).x, iterated.solve(rhs).x, atol=1e-7)
+    root = np.sqrt(precision)
+    expected = np.linalg.slogdet(np.eye(N) + root * case.covariance * root.T)[1]
+    assert factorised.log_det() == pytest.approx(expected, abs=factorised.log_det_bound)
 
 
 def test_what_a_geometric_series_is_missing():
@@ -84,10 +103,10 @@ def test_what_a_geometric_series_is_missing():
     assert determinant._missing([1.0, 0.5, 0.5]) == 0.5  # nothing shows how fast it converges
 
 
-def test_with_probes_that_span_the_space_finite_differences_agree():
+def test_of_few_sites_finite_differences_agree():
     case = MODELS["repeated"]
     model = model_of(case)
-    objective = IterativeEvidence(model, case.observations(), SPANNING._replace(n_deflated=0))
+    objective = IterativeEvidence(model, case.observations(), EXACT._replace(n_deflated=0))
     priors = match_priors(model, check_priors(None))
     theta = np.asarray(parameters.pack(model))
     _, gradient = objective.value_and_gradient(theta, priors)
@@ -207,8 +226,7 @@ def drawn_problem():
 def test_learning_without_chance_finds_the_hyperparameters_of_the_dense_solver():
     case = drawn_problem()
     found, exact = (
-        learn(model_of(case), case.observations(), solver=solver, n_starts=1)
-        for solver in (Iterative(probe_tolerance=1e-4), "dense")
+        learn(model_of(case), case.observations(), solver=solver, n_starts=1) for solver in (Iterative(), "dense")
     )
     assert found.converged
     assert found.log_evidence == pytest.approx(exact.log_evidence, abs=1e-3)

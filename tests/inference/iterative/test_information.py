@@ -16,7 +16,7 @@ from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern
 from tests import oracles
 from tests.inference.iterative.problems import COVARIATES, OTHER, PLAIN, PROBLEMS, REPEATED, SPECTRUM, N, problem
 
-EXACT = Iterative(learning_tolerance=1e-8, probe_tolerance=1e-8, n_probes=N + 64, n_deflated=6)
+EXACT = Iterative(tolerance=1e-8, n_deflated=6)
 CASES = {
     "repeated": problem(Matern(SPECTRUM, 1.5, 5.0, variance=0.7), REPEATED, outputs=2),
     "two relations and covariates": problem(

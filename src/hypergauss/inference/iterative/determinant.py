@@ -6,8 +6,8 @@ the trace as the mean over probes z, coloured signs of covariance P, of q_z = |z
 |z|_P^2 = z' P^-1 z and T_z is the tridiagonal matrix that conjugate gradients for B x = z have gone through (Gardner et
 al., 2018). The closer P is to B, the less there is to estimate. |z|_P^2 is n on average; what it differs by in a probe
 moves q_z by as much of the mean logarithm, which is taken off with the mean logarithm of all other probes: independent
-of this one, so that the estimate has no bias. With as many probes as it takes they are multiples of all unit vectors,
-and nothing is left to chance.
+of this one, so that the estimate has no bias. Where a system is factorised, nothing is left to chance: log det B is
+known, and probes are multiples of all unit vectors, for the gradient's sake.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hypergauss.inference.iterative.conjugate_gradients import Solution
-from hypergauss.inference.iterative.system import System
+from hypergauss.inference.iterative.system import FactorisedSystem, System
 from hypergauss.operators.base import random_signs
 
 #: The rate at which quadrature is taken to converge where it does not show.
@@ -34,10 +34,14 @@ class Probes(NamedTuple):
 
 
 def log_determinant(system: System) -> Probes:
-    """Return log det B with its standard error, and the solves behind it."""
+    """Return log det B with its standard error, or a bound on the error, and the solves behind it."""
+    if isinstance(system, FactorisedSystem):
+        coloured = _spanning(system)
+        preconditioned = system.preconditioner.solve(coloured)
+        return Probes(system.solve(coloured).x, preconditioned, system.log_det(), system.log_det_bound)
     while True:
         preconditioner = system.preconditioner
-        coloured, spans = _draw(system)
+        coloured = _draw(system)
         preconditioned = preconditioner.solve(coloured)
         squares = system.operator.fetch(system.operator.dot(coloured, preconditioned))
         solution = system.solve(coloured)
@@ -45,11 +49,10 @@ def log_determinant(system: System) -> Probes:
             break
         # Leading eigenvectors were found on the way: probes are drawn anew for the better preconditioner.
     by_probe = _log_forms(solution, squares)
-    error = _missing([float(forms.mean()) for forms in (by_probe, *_earlier_forms(solution, squares))])
-    if not spans:
-        mean_log_of_others = (by_probe.sum() - by_probe) / (squares.sum() - squares)
-        by_probe = by_probe - mean_log_of_others * (squares - system.num_sites)
-        error = max(error, float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))))
+    missing = _missing([float(forms.mean()) for forms in (by_probe, *_earlier_forms(solution, squares))])
+    mean_log_of_others = (by_probe.sum() - by_probe) / (squares.sum() - squares)
+    by_probe = by_probe - mean_log_of_others * (squares - system.num_sites)
+    error = max(missing, float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))))
     return Probes(solution.x, preconditioned, preconditioner.log_det() + float(by_probe.mean()), error)
 
 
@@ -77,17 +80,18 @@ def _log_forms(solution: Solution, squares: np.ndarray) -> np.ndarray:
     return (rule.weights * logs).sum(axis=1)
 
 
-def _draw(system: System) -> tuple[Any, bool]:
-    """Return probes, and whether they span the space: no more are drawn than that takes."""
+def _draw(system: System) -> Any:
+    """Return random probes."""
     preconditioner, operator, options = system.preconditioner, system.operator, system.workspace.options
-    n, k = system.num_sites, preconditioner.rank
-    count = options.probes_for(operator.size)
-    if count < n + k:
-        rng = options.generator(2)
-        white = (system.precision > 0) * operator.signs(count, rng)
-        return preconditioner.colour(white, random_signs((k, count), rng)), False
-    # Multiples of all unit vectors: the mean of z z' is P itself, and nothing is left to chance.
+    count, rng = options.probes_for(operator.size), options.generator(2)
+    white = (system.precision > 0) * operator.signs(count, rng)
+    return preconditioner.colour(white, random_signs((preconditioner.rank, count), rng))
+
+
+def _spanning(system: FactorisedSystem) -> Any:
+    """Return probes with nothing random about them: the mean of z z' is P itself."""
+    n, k = len(system.rows), system.preconditioner.rank
     units = np.sqrt(n + k) * np.eye(n + k)
-    white = np.zeros((operator.size, n + k))
-    white[np.flatnonzero(operator.array(system.precision)[:, 0])] = units[:n]
-    return preconditioner.colour(operator.vector(white), units[n:]), True
+    white = np.zeros((system.operator.size, n + k))
+    white[system.rows] = units[:n]
+    return system.preconditioner.colour(system.operator.vector(white), units[n:])

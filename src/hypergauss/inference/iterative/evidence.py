@@ -26,7 +26,7 @@ from hypergauss.inference.iterative.information import Curvature, Numbers, local
 from hypergauss.inference.iterative.leading_evidence import LeadingEvidence
 from hypergauss.inference.iterative.options import Iterative
 from hypergauss.inference.iterative.posterior import IterativePosterior, log_evidence
-from hypergauss.inference.iterative.system import System, Workspace
+from hypergauss.inference.iterative.system import FactorisedSystem, System, Workspace, evidence_system
 from hypergauss.inference.learning import EstimatedObjective
 from hypergauss.inference.newton import LocalModel
 from hypergauss.inference.priors import Matched, log_prior
@@ -76,11 +76,11 @@ def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Any, targets
     # One preconditioner for all solves: its derivatives must be those of the one that coloured the probes. Learning
     # solves again and again, so the leading eigenvectors pay; and they steady the log determinant.
     workspace.find_subspace()
-    options = workspace.options
-    # Quadrature is exact to the square of what solves leave, and a mean over probes needs no more than a few digits.
-    probed = System(workspace, kernel, precision, options.probe_tolerance)
+    probed = evidence_system(workspace, kernel, precision)
     probes = log_determinant(probed)
-    system = System(workspace, kernel, precision, options.learning_tolerance)
+    system = probed
+    if not isinstance(probed, FactorisedSystem):
+        system = System(workspace, kernel, precision, workspace.options.learning_tolerance)
     operator, root = system.operator, system.root
     alpha = operator.settle(root * system.solve(root * targets).x)
     outputs = targets.shape[1]

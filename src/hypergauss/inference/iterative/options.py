@@ -11,9 +11,10 @@ from hypergauss import _checks
 #: Sites' precisions times the kernel's largest eigenvalue may amplify rounding by this much before it is felt.
 _LEAST_TOLERANCE = 1e-10
 
-
 #: Without a number, probes of all vertices together, and the fewest of them.
 _PROBED_VERTICES, _FEWEST_PROBES = 500_000, 8
+#: Sites times vertices up to which a system is factorised where its log determinant is wanted.
+_FACTORISED_ENTRIES = 10_000_000
 
 
 class Iterative(NamedTuple):
@@ -29,8 +30,9 @@ class Iterative(NamedTuple):
     sample_tolerance : float
         Relative residual of the draws' systems, far below their Monte Carlo error.
     n_probes : int, optional
-        Random vectors behind the log determinant. If not given, 8 for large hypergraphs and more for small ones, where
-        they cost little. With as many as there are sites and deflated eigenvectors nothing is random any more.
+        Random vectors behind the log determinant. If there are no more sites than that, nothing is random: the system
+        is multiplied out and factorised. If not given, 8 for large hypergraphs and more for small ones, and sites are
+        few if there are ten million pairs of a site and a vertex or less.
     learning_tolerance : float
         Relative residual of the targets' system while hyperparameters are learned.
     probe_tolerance : float
@@ -73,6 +75,12 @@ class Iterative(NamedTuple):
         if self.n_probes is not None:
             return self.n_probes
         return max(_PROBED_VERTICES // max(num_vertices, 1), _FEWEST_PROBES)
+
+    def factorises(self, num_sites: int, num_vertices: int) -> bool:
+        """Return whether sites are so few that the log determinant is not left to chance."""
+        if self.n_probes is not None:
+            return num_sites <= self.n_probes
+        return num_sites * num_vertices <= _FACTORISED_ENTRIES
 
     def generator(self, purpose: int) -> np.random.Generator:
         """Return random numbers of their own for each purpose, the same each time."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from hypergauss.inference.iterative.determinant import Probes, log_determinant
 from hypergauss.inference.iterative.options import Iterative
-from hypergauss.inference.iterative.system import System, Workspace
+from hypergauss.inference.iterative.system import System, Workspace, evidence_system
 from hypergauss.inference.posterior import LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.inference.sites import Sites
 
@@ -96,7 +96,7 @@ class IterativePosterior(Posterior):
         targets = np.asarray(self.sites.mean) - self.prior.mean
         quadratic = float((targets * self.dual_weights()).sum())
         self.workspace.find_subspace()  # which steadies the log determinant
-        system = System(self.workspace, self.prior.kernel, self._precision, self.options.probe_tolerance)
+        system = evidence_system(self.workspace, self.prior.kernel, self._precision)
         return log_evidence(self.sites, quadratic, log_determinant(system), targets.shape[1])
 
     def mean(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
