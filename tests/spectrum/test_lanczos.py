@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hypergauss import Spectrum
+from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.kernels import Bernstein, Matern
 from hypergauss.operators import LocalLaplacian
 from hypergauss.spectrum import SpectralDensity, lanczos
@@ -91,10 +92,23 @@ def test_the_normalisation_of_a_matrix_free_kernel_is_within_its_standard_error_
     assert 0.5 < np.std(scores) < 1.7
 
 
+def test_leading_eigenvectors_leave_little_to_probes():
+    """A filter that few eigenvalues pass has its trace to a fraction of what random vectors alone leave open."""
+    planted = make_planted_hypergraph(1_200, 1_200, 10, random_state=0).hypergraph
+    exact, phi = Spectrum.of(planted), lambda x: np.exp(-20 * x)
+    truth = (phi(exact.eigenvalues).sum() + (1_200 - exact.rank) * phi(1.0)) / 1_200
+    for seed in range(4):
+        density = Spectrum.matrix_free(planted, random_state=seed).density
+        alone = Spectrum.matrix_free(planted, random_state=seed, n_probes=8).density
+        assert density.weights.sum() == pytest.approx(1.0)
+        assert abs(density.mean(phi) - truth) < 4 * density.standard_error(phi)
+        assert density.standard_error(phi) < 0.1 * alone.standard_error(phi)
+
+
 def test_with_every_vertex_for_a_probe_the_normalisation_is_exact():
     """Orthogonal probes that span the space make a trace of what was an estimate."""
     rule = lanczos.measure(operator(), np.sqrt(80) * np.eye(80), 80)
-    density = SpectralDensity(rule.nodes, rule.weights / (80 * 80))
+    density = SpectralDensity(rule.nodes, rule.weights / (80 * 80), 0)
     kernel = Matern(EXACT, 20, 12.0)
     found = density.mean(lambda x: np.asarray(kernel.filter(x)))
     assert found == pytest.approx(float(kernel.variance / kernel.density().scale), rel=1e-9)

@@ -26,7 +26,7 @@ _STALLED, _SMALL_GAIN = 3, 1e-2
 #: The gain that ends a search on an objective without an opinion of its own.
 _TOLERANCE = 1e-9
 #: The gain that is not worth another evaluation of an estimate: in nats, and as a share of its standard error.
-_LEAST_GAIN, _LEAST_SHARE = 1e-5, 1e-2
+_LEAST_GAIN, _LEAST_SHARE = 1e-5, 0.05
 
 
 class Objective(ABC):
@@ -63,7 +63,7 @@ class EstimatedObjective(Objective):
     def least_gain(self) -> float:
         """The gain still in sight, for each number observed, at which a search ends.
 
-        A hundredth of the objective's standard error; where nothing is random 1e-5 nats, at which hyperparameters are
+        A twentieth of the objective's standard error; where nothing is random 1e-5 nats, at which hyperparameters are
         0.005 of their own standard deviation from the top.
         """
         return max(_LEAST_GAIN, _LEAST_SHARE * np.nan_to_num(self.standard_error)) / self.num_observations

@@ -60,10 +60,10 @@ class LaplacianOperator(ABC):
         b_k = c_k X + 2 (slope Delta - 1) b_(k+1) - b_(k+2), and the sum is c_0 X + (slope Delta - 1) b_1 - b_2.
         """
         number = X.dtype.type
-        here, after = number(c[-1]) * X, ()
+        here, after = number(c[-1]) * X, list[tuple[float, Any]]()
         for k in range(len(c) - 2, -1, -1):
             double = 2.0 if k else 1.0
-            here, after = self.affine(here, double * slope, -double, (c[k], X), *after), ((-1.0, here),)
+            here, after = self.affine(here, double * slope, -double, (c[k], X), *after), [(-1.0, here)]
         return here
 
     def enter(self, X: Any) -> Any:

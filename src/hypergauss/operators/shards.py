@@ -15,7 +15,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp

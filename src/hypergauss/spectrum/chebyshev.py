@@ -38,6 +38,8 @@ _SHARE = 0.1
 _FIRST_NODES = 128
 #: What rounding may leave in coefficients, relative to the filter's largest value.
 _ROUNDING = 1e-13
+#: Vectors that are multiplied at once where no more than sums are kept of them.
+_AT_ONCE = 16
 #: Ellipses looked at, by how far rho exceeds 1.
 _ELLIPSES = np.geomspace(1e-4, 1e3, 600)
 
@@ -149,18 +151,21 @@ def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndar
 
     Every filter's x' phi(Delta) y, and its derivative in any hyperparameter, is a sum of these times numbers.
     """
-    x = operator.enter(X)
-    return operator.fetch([operator.dot(x, term) for term in _terms(operator, operator.enter(Y), degree)])
+    parts = []
+    for start in range(0, X.shape[1], _AT_ONCE):
+        x, y = (operator.enter(block[:, start : start + _AT_ONCE]) for block in (X, Y))
+        parts.append(operator.fetch([operator.dot(x, term) for term in _terms(operator, y, degree)]))
+    return np.hstack(parts)
 
 
 def _terms(operator: LaplacianOperator, X: Any, degree: int) -> Iterator[Any]:
     """Yield t_k(Delta) X of an inside block for k = 0 to ``degree``."""
     slope = 2.0 / (operator.upper or 1.0)
-    here, before = X, ()
+    here, before = X, list[tuple[float, Any]]()
     yield here
     for k in range(1, degree + 1):
         double = 2.0 if k > 1 else 1.0
-        here, before = operator.affine(here, double * slope, -double, *before), ((-1.0, here),)
+        here, before = operator.affine(here, double * slope, -double, *before), [(-1.0, here)]
         yield here
 
 

@@ -25,8 +25,10 @@ from hypergauss.spectrum.laplacians import (
     zhou_laplacian,
 )
 
-#: Without a number, probes of all vertices together, and the fewest of them.
-_PROBED_VERTICES, _FEWEST_PROBES = 4_000_000, 8
+#: Probes of a matrix-free spectrum; all unit vectors where there are no more vertices than this.
+_PROBES, _FEW_VERTICES = 8, 1_000
+#: Leading eigenvectors that probes are relieved of, where they are found within seconds.
+_LEADING, _WITHIN_SECONDS = 64, 200_000
 
 
 class _Bounded(Protocol):
@@ -94,9 +96,11 @@ class Spectrum(eqx.Module):
         """Return the spectrum of a hypergraph too large for eigenvectors: products, and the density of eigenvalues.
 
         Kernels on it are for the iterative solver, which needs nothing else. The density serves the normalisation
-        (the mean prior variance), which it gives to a relative error of some (2 / (n_probes r))^1/2, where
-        r = (tr phi)^2 / tr phi^2 tells how many eigenvalues a filter phi lets through: N for a flat one, a few for a
-        steep one. `density.standard_error` estimates it. An error there is a factor of the kernel's variance.
+        (the mean prior variance). With n_probes random vectors alone it would have a relative error of some
+        (2 / (n_probes r))^1/2, where r = (tr phi)^2 / tr phi^2 tells how many eigenvalues a filter phi lets through: N
+        for a flat one, a few for a steep one. Up to 200,000 vertices leading eigenvectors take the largest part of
+        that, and up to 1,000 nothing is random. `density.standard_error` estimates what is left: a factor of the
+        kernel's variance.
 
         Parameters
         ----------
@@ -105,8 +109,8 @@ class Spectrum(eqx.Module):
         size_exponent : float, default 0.0
             As for `of`.
         n_probes, n_steps : int
-            Random vectors, and Lanczos steps from each. If not given, 8 for large hypergraphs and more for small ones,
-            where they cost little; with N of them nothing is random.
+            Random vectors, and Lanczos steps from each. If a number is given it is that of random vectors, without
+            eigenvectors.
         random_state : int, RandomState or None
             For the probes; fixed unless given, so that two spectra of one hypergraph are the same.
         """
@@ -124,7 +128,8 @@ class Spectrum(eqx.Module):
             raise TypeError(f"`H` must be a Hypergraph, a Graph or a LaplacianOperator. Got {type(H).__name__}.")
         rng = np.random.default_rng(0 if random_state is None else check_random_state(random_state).randint(2**31))
         N = products.size
-        count = max(_PROBED_VERTICES // max(N, 1), _FEWEST_PROBES) if n_probes is None else n_probes
+        chosen = (N if N <= _FEW_VERTICES else _PROBES) if n_probes is None else n_probes
+        leading = _LEADING if n_probes is None and N <= _WITHIN_SECONDS else 0
         nothing = np.zeros((N, 0))
         return cls(
             eigenvalues=freeze(np.zeros(0)),
@@ -134,7 +139,7 @@ class Spectrum(eqx.Module):
             rest=freeze(np.array([0.0, products.upper])),
             source=MatrixFreeLaplacian(products),
             size_exponent=np.float64(a),
-            density=SpectralDensity.of(products, count, n_steps, rng),
+            density=SpectralDensity.of(products, chosen, n_steps, rng, leading),
         )
 
     @classmethod

@@ -1,6 +1,6 @@
 r"""Where to begin: the log evidence of the leading eigenvectors and a constant background, in closed form.
 
-With K ~ b I + Q D Q' (`deflation`) and one noise variance s, C = d I + Q_t D Q_t' at the n sites, d = s + b, and
+With K ~ b I + Q D Q' (`spectrum.leading`) and one noise variance s, C = d I + Q_t D Q_t' at the n sites, d = s + b, and
 
     log det C = n log d + log det(I + D^1/2 G D^1/2 / d),    G = Q_t' Q_t,
 

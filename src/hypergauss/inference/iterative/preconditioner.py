@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from hypergauss.inference.iterative.deflation import Subspace
 from hypergauss.operators import LaplacianOperator
+from hypergauss.spectrum.leading import Subspace
 
 
 class Preconditioner:

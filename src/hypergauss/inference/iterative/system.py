@@ -17,18 +17,18 @@ from jaxtyping import Array
 
 from hypergauss.inference.iterative.conjugate_gradients import Solution, check_converged, conjugate_gradients
 from hypergauss.inference.iterative.covariance import Covariance, Skeleton, Structure
-from hypergauss.inference.iterative.deflation import Subspace, leading_subspace
 from hypergauss.inference.iterative.options import Iterative
 from hypergauss.inference.iterative.preconditioner import Preconditioner
 from hypergauss.kernels import Kernel
 from hypergauss.operators import LaplacianOperator
+from hypergauss.spectrum.leading import Subspace, leading_subspace
 
 #: Plain conjugate gradients may take this many iterations before leading eigenvectors are looked for.
 _PATIENCE = 30
 #: A product's rounding, times the condition number, must stay this far below the tolerance.
 _MARGIN = 4.0
 #: Columns of a system that are multiplied out at once.
-_AT_ONCE = 64
+_AT_ONCE = 16
 #: By how much rounding may leave a residual above the tolerance before that is called a failure.
 _DRIFT = 2.0
 
@@ -119,20 +119,24 @@ class System:
         """Return B X."""
         return X + self.root * (self.covariance @ (self.root * X))
 
-    def solve(self, rhs: Any, start: Any = None) -> Solution:
-        """Return B^-1 rhs, from a start if there is one; if it is slow, leading eigenvectors are found for it."""
+    def solve(self, rhs: Any, start: Any = None, tolerance: float | None = None) -> Solution:
+        """Return B^-1 rhs, from a start if there is one; if it is slow, leading eigenvectors are found for it.
+
+        A tolerance can be given where less than the system's will do.
+        """
         options = self.workspace.options
+        tolerance = self.tolerance if tolerance is None else max(tolerance, self.tolerance)
         patience = options.max_iterations if self._is_final else min(_PATIENCE, options.max_iterations)
-        solution = self._iterate(rhs, patience, start)
-        if np.max(solution.residuals, initial=0.0) > self.tolerance and not self._is_final:
+        solution = self._iterate(rhs, patience, start, tolerance)
+        if np.max(solution.residuals, initial=0.0) > tolerance and not self._is_final:
             self.workspace.find_subspace()
             self.preconditioner = self._make_preconditioner()
-            solution = self._iterate(rhs, options.max_iterations, start)
-        check_converged(solution, self.tolerance, self.condition)
-        if self.tolerance < _MARGIN * self.condition * self.operator.precision:
+            solution = self._iterate(rhs, options.max_iterations, start, tolerance)
+        check_converged(solution, tolerance, self.condition)
+        if tolerance < _MARGIN * self.condition * self.operator.precision:
             # The residual that the recurrence keeps may drift away from the true one by so much rounding: look.
             true = solution._replace(residuals=self._residuals(solution.x, rhs))
-            check_converged(true, _DRIFT * self.tolerance, self.condition)
+            check_converged(true, _DRIFT * tolerance, self.condition)
         return solution
 
     def sample_noise(self, size: int, rng: np.random.Generator) -> Any:
@@ -150,13 +154,13 @@ class System:
         """Whether the preconditioner is the best there will be."""
         return self.workspace.subspace is not None or self.workspace.options.n_deflated == 0
 
-    def _iterate(self, rhs: Any, most: int, start: Any) -> Solution:
+    def _iterate(self, rhs: Any, most: int, start: Any, tolerance: float) -> Solution:
         return conjugate_gradients(
             self.operator,
             self.product,
             rhs,
             precondition=self.preconditioner.solve,
-            tolerance=self.tolerance,
+            tolerance=tolerance,
             max_iterations=most,
             start=start,
         )
@@ -182,7 +186,7 @@ class FactorisedSystem(System):
         whole = np.hstack(columns) if columns else np.zeros((0, 0))
         self._factor = scipy.linalg.cho_factor((whole + whole.T) / 2, lower=True)
 
-    def solve(self, rhs: Any, start: Any = None) -> Solution:  # noqa: ARG002
+    def solve(self, rhs: Any, start: Any = None, tolerance: float | None = None) -> Solution:  # noqa: ARG002
         """Return B^-1 rhs: where there is no site, B is the identity."""
         given = self.operator.array(rhs)
         x = given.copy()

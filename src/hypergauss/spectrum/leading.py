@@ -1,4 +1,4 @@
-"""The leading eigenvectors of a Laplacian, roughly: what a preconditioner needs, and no more."""
+"""The leading eigenvectors of a Laplacian, roughly: what preconditioners and traces need, and no more."""
 
 from __future__ import annotations
 
