@@ -16,6 +16,8 @@ from hypergauss.operators.base import LaplacianOperator
 _VECTORS, _SMOOTHINGS, _GROUPS, _SAMPLE = 8, 12, 64, 20_000
 #: Stretches of vertices within which hyperedges stand by size instead of by position.
 _STRETCHES = 1024
+#: The standard deviation of positions, as a share of all, from which a hyperedge is said to be anywhere.
+_WIDE = 0.05
 #: Below this many vertices everything is in the cache anyway.
 _WORTH_ORDERING = 50_000
 
@@ -56,9 +58,14 @@ def order_of(operator: LaplacianOperator, degrees: np.ndarray, seed: int = 0) ->
 
 
 def edge_order(A: sp.csr_array) -> np.ndarray:
-    """Return a permutation of the columns that follows the rows: by the mean row of their entries, then by size."""
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    """Return a permutation of the columns that follows the rows: by the mean row of their entries, then by size.
+
+    Those whose entries are all over the place stand last, together, where each row finds them in the cache.
+    """
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr)) / max(A.shape[0], 1)
     sizes = np.bincount(A.indices, minlength=A.shape[1])
-    means = np.bincount(A.indices, weights=rows, minlength=A.shape[1]) / np.maximum(sizes, 1)
-    stretches = np.floor(means * (_STRETCHES / max(A.shape[0], 1)))
-    return np.lexsort((sizes, stretches))
+    means, squares = (
+        np.bincount(A.indices, weights=rows**power, minlength=A.shape[1]) / np.maximum(sizes, 1) for power in (1, 2)
+    )
+    is_wide = squares - means**2 > _WIDE**2
+    return np.lexsort((sizes, np.where(is_wide, _STRETCHES, np.floor(means * _STRETCHES))))

@@ -13,13 +13,13 @@ import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.operators import partitions, shards
-from hypergauss.operators.base import LaplacianOperator
 from hypergauss.operators.cluster import Cluster, Tasks, homes
 from hypergauss.operators.local import local_order
 from hypergauss.operators.ordering import edge_order, order_of
+from hypergauss.operators.vectors import ShardedVectors
 
 
-class ShardedLaplacian(LaplacianOperator):
+class ShardedLaplacian(ShardedVectors):
     r"""Delta = I - A A', with blocks of rows of A on the workers of a cluster and vectors cut in the same way.
 
     A block of vectors is a Dask array, one chunk a shard; what is computed with it begins at once and is waited for
@@ -48,11 +48,9 @@ class ShardedLaplacian(LaplacianOperator):
         names: Any = None,
         dtype: type[np.floating] = np.float64,
     ) -> None:
-        self._cluster, self._shards, self._extents = cluster, list(futures), list(extents)
-        self._order, self._names, self._dtype = order, names, dtype
-        self._back = None if order is None else np.argsort(order)
-        self._bounds = np.concatenate([[0], np.cumsum([extent.num_vertices for extent in extents])])
-        self._homes: list[str | None] = [None] * len(extents)
+        super().__init__(cluster, futures, [extent.num_vertices for extent in extents], order, dtype)
+        self._extents, self._names = list(extents), names
+        self._homes: list[str | None] = [None] * len(self._extents)
         self.num_products = 0
         self._place()
 
@@ -212,25 +210,12 @@ class ShardedLaplacian(LaplacianOperator):
     # ---------------------------------------------------------------- what it is
 
     @property
-    def size(self) -> int:  # noqa: D102
-        return int(self._bounds[-1])
-
-    @property
     def upper(self) -> float:  # noqa: D102
         return 1.0
 
     @property
     def num_incidences(self) -> int:  # noqa: D102
         return sum(extent.num_incidences for extent in self._extents)
-
-    @property
-    def precision(self) -> float:  # noqa: D102
-        return float(np.finfo(self._dtype).eps)
-
-    @property
-    def n_blocks(self) -> int:
-        """The number of shards."""
-        return len(self._shards)
 
     def _degrees(self) -> np.ndarray:
         """Return how many hyperedges each vertex is in."""
@@ -294,12 +279,6 @@ class ShardedLaplacian(LaplacianOperator):
         """The shards that each has hyperedges in common with."""
         return [list(extent.num_shared) for extent in self._extents]
 
-    def _known(self, tasks: Tasks) -> list[Any]:
-        return tasks.known(self._shards)
-
-    def _slices(self) -> list[slice]:
-        return [slice(int(start), int(stop)) for start, stop in pairwise(self._bounds)]
-
     def _place(self) -> None:
         """Spread the shards evenly over the workers that there are; most of their work is done where they are."""
         wanted = homes(self._homes, self._cluster.workers())
@@ -310,91 +289,6 @@ class ShardedLaplacian(LaplacianOperator):
                     tasks, [tasks.add(shards.placed, *tasks.known([self._shards[b]]))], new
                 )
         self._homes = wanted
-
-    # ---------------------------------------------------------------- vectors
-
-    def enter(self, X: Any) -> Any:  # noqa: D102
-        return X.astype(self._dtype)
-
-    def leave(self, X: Any) -> Any:  # noqa: D102
-        return X.astype(np.float64)
-
-    def vector(self, array: np.ndarray) -> Any:
-        """Return numbers, one row a vertex, as a Dask array; they travel through the scheduler, which keeps them."""
-        whole = np.asarray(array, dtype=np.float64)
-        whole = whole if self._order is None else whole[self._order]
-        tasks = Tasks()
-        known = self._known(tasks)
-        wanted = [
-            tasks.add(shards.given, shard, whole[rows]) for shard, rows in zip(known, self._slices(), strict=True)
-        ]
-        return self._array(self._cluster.submit(tasks, wanted), whole.shape[1])
-
-    def white_noise(self, size: int, rng: np.random.Generator) -> Any:  # noqa: D102
-        return self._drawn(shards.NOISE, size, rng)
-
-    def signs(self, size: int, rng: np.random.Generator) -> Any:  # noqa: D102
-        return self._drawn(shards.SIGNS, size, rng)
-
-    def array(self, X: Any, rows: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
-        places = self._back if rows is None else np.asarray(rows) if self._back is None else self._back[rows]
-        if places is None:
-            return np.concatenate(self._cluster.gather(self._futures(X)))
-        block = np.searchsorted(self._bounds, places, side="right") - 1
-        out = np.empty((len(places), X.shape[1]))
-        tasks, futures = Tasks(), self._futures(X)
-        mine = [np.flatnonzero(block == b) for b in range(self.n_blocks)]
-        taken = [
-            tasks.add(shards.chosen, chunk, places[index] - start)
-            for chunk, index, start in zip(tasks.known(futures), mine, self._bounds[:-1], strict=True)
-        ]
-        for index, values in zip(mine, self._cluster.run(tasks, taken), strict=True):
-            out[index] = values
-        return out
-
-    def settle(self, X: Any) -> Any:
-        """Return a block whose computation has begun."""
-        return X if _is_settled(X) else self._cluster.persist(X)
-
-    def keep(self, X: Any) -> Any:
-        """Return a block whose numbers the scheduler keeps, after a way through this machine."""
-        return self.vector(self.array(X))
-
-    def concatenate(self, parts: list[Any]) -> Any:  # noqa: D102
-        tasks, futures = Tasks(), [self._futures(part) for part in parts if part.shape[1]]
-        rows = zip(*(tasks.known(part) for part in futures), strict=True)
-        wanted = [tasks.add(shards.side_by_side, *blocks) for blocks in rows]
-        return self._array(self._cluster.submit(tasks, wanted), sum(part.shape[1] for part in parts), parts[0].dtype)
-
-    def dot(self, X: Any, Y: Any) -> Any:  # noqa: D102
-        tasks, left, right = Tasks(), self._futures(X), self._futures(Y)
-        pairs = zip(tasks.known(left), tasks.known(right), strict=True)
-        total = tasks.add(shards.added, *(tasks.add(shards.column_products, *pair) for pair in pairs))
-        return self._cluster.submit(tasks, [total])[0]
-
-    def fetch(self, numbers: Any) -> np.ndarray:  # noqa: D102
-        items = numbers if isinstance(numbers, list) else [numbers]
-        found = self._cluster.values(items)
-        return np.asarray(found if isinstance(numbers, list) else found[0], dtype=np.float64)
-
-    def _drawn(self, kind: str, columns: int, rng: np.random.Generator) -> Any:
-        tasks = Tasks()
-        wanted = [tasks.add(shards.drawn, shard, kind, rng, self.size, columns) for shard in self._known(tasks)]
-        block = self._array(self._cluster.submit(tasks, wanted), columns)
-        for _ in shards.random_rows(kind, rng, self.size, columns):
-            pass  # the generator goes on as it would on one machine
-        return block
-
-    def _futures(self, X: Any) -> list[Any]:
-        """Return the chunks of a block as futures."""
-        graph = dict(self.settle(X).__dask_graph__())
-        return [graph[key] for key in sorted(graph, key=lambda key: key[1])]
-
-    def _array(self, futures: Sequence[Any], columns: int, dtype: Any = np.float64) -> Any:
-        """Return chunks, in the order of the shards, as a Dask array."""
-        heights = tuple(int(height) for height in np.diff(self._bounds))
-        graph = {future.key: future for future in futures}
-        return _dask_array().Array(graph, futures[0].key[0], (heights, (columns,)), dtype=dtype)
 
     def __repr__(self) -> str:
         return (
@@ -432,15 +326,3 @@ def _number_of_blocks(n_blocks: int | None, cluster: Cluster, size: int) -> int:
     if n_blocks is not None:
         return _checks.count("n_blocks", n_blocks, most=max(size, 1), why=f"there are {size:,} vertices")
     return max(min(len(cluster.workers()), size), 1)
-
-
-def _dask_array() -> Any:
-    return _checks.optional("dask.array", "dask")
-
-
-def _is_settled(X: Any) -> bool:
-    """Return whether an array is nothing but futures, one a chunk."""
-    graph = X.__dask_graph__()
-    return len(graph) == X.npartitions and all(
-        hasattr(value, "key") and hasattr(value, "client") for value in graph.values()
-    )
