@@ -42,7 +42,7 @@ class ThreadedMatrix:
         self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
         self.nnz = int(csr.nnz)
         self.dtype = np.dtype(dtype)
-        share = max(-(-self.nnz // num_cores()), _WORTH_A_THREAD // 2)  # so that no core is without a block
+        share = max(-(-self.nnz // num_cores()), _WORTH_A_THREAD // 2, 1)  # so that no core is without a block
         cuts = np.searchsorted(csr.indptr, np.arange(0, self.nnz, min(_BLOCK_ENTRIES, share))[1:])
         edges = np.unique(np.concatenate([[0], cuts, [self.shape[0]]]))
         self._blocks = [
