@@ -13,10 +13,10 @@ from typing import Self
 import numpy as np
 import scipy.sparse as sp
 
-#: Entries of a block of rows: its results stay in a core's cache while they are worked on.
-_BLOCK_ENTRIES = 250_000
+#: Entries of a block of rows, at most and at least: its results stay in a core's cache while they are worked on.
+_BLOCK_ENTRIES, _FEWEST_ENTRIES = 250_000, 50_000
 #: Products with fewer multiplications than this are done before a thread has woken up.
-_WORTH_A_THREAD = 100_000
+_WORTH_A_THREAD = 400_000
 
 #: Works on rows start..stop of a product in place.
 Finish = Callable[[np.ndarray, slice], None]
@@ -42,7 +42,7 @@ class ThreadedMatrix:
         self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
         self.nnz = int(csr.nnz)
         self.dtype = np.dtype(dtype)
-        share = max(-(-self.nnz // num_cores()), _WORTH_A_THREAD // 2, 1)  # so that no core is without a block
+        share = max(-(-self.nnz // num_cores()), _FEWEST_ENTRIES)  # so that no core is without a block
         cuts = np.searchsorted(csr.indptr, np.arange(0, self.nnz, min(_BLOCK_ENTRIES, share))[1:])
         edges = np.unique(np.concatenate([[0], cuts, [self.shape[0]]]))
         self._blocks = [

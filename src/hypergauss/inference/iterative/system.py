@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 from jaxtyping import Array
 
+from hypergauss.exceptions import NumericalError
 from hypergauss.inference.iterative.conjugate_gradients import Solution, check_converged, conjugate_gradients
 from hypergauss.inference.iterative.covariance import Covariance, Skeleton, Structure
 from hypergauss.inference.iterative.options import Iterative
@@ -184,7 +185,14 @@ class FactorisedSystem(System):
             units[self.rows[start : start + _AT_ONCE], np.arange(units.shape[1])] = 1.0
             columns.append(self.operator.array(self.product(self.operator.vector(units)), self.rows))
         whole = np.hstack(columns) if columns else np.zeros((0, 0))
-        self._factor = scipy.linalg.cho_factor((whole + whole.T) / 2, lower=True)
+        try:
+            self._factor = scipy.linalg.cho_factor((whole + whole.T) / 2, lower=True)
+        except scipy.linalg.LinAlgError as error:
+            raise NumericalError(
+                f"The system of {len(self.rows):,} sites could not be factorised. Likely cause: a noise variance very "
+                f"small beside the kernel's (the system's condition number may be as large as {self.condition:.1e}). "
+                "Raise the noise variance, or use `solver='dense'`."
+            ) from error
 
     def solve(self, rhs: Any, start: Any = None, tolerance: float | None = None) -> Solution:  # noqa: ARG002
         """Return B^-1 rhs: where there is no site, B is the identity."""
@@ -200,8 +208,8 @@ class FactorisedSystem(System):
 
     @property
     def log_det_bound(self) -> float:
-        """What the polynomials may leave of it: they are within a quarter of the tolerance of B in every direction."""
-        return len(self.rows) * self.tolerance / 4
+        """What the polynomials may leave of it: in every direction a quarter of the tolerance, or else rounding."""
+        return len(self.rows) * self.condition * self.covariance.tolerance
 
 
 def evidence_system(workspace: Workspace, kernel: Kernel, precision: Any) -> System:
