@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,6 +65,36 @@ def test_a_step_of_a_recurrence_is_one_product(kind, numbers):
     found = operator.leave(operator.affine(operator.enter(X), a, b, (c, operator.enter(Y)), (0.5, operator.enter(X))))
     assert np.allclose(found, expected, atol=1e-13)
     assert operator.num_products == 3
+
+
+@every_kind
+def test_a_result_may_be_put_in_the_place_of_what_is_not_needed_any_more(kind):
+    A, _ = communities(40)
+    operator = kind.of_incidence(A)
+    X, Y = block(40), block(40, seed=1)
+    expected = 2.0 * (X - A @ (A.T @ X)) - X - Y
+    here, spare = operator.enter(X), operator.enter(Y.copy())
+    for out in (None, operator.enter(np.empty((40, 2))), spare):
+        found = operator.leave(operator.affine(here, 2.0, -1.0, (-1.0, spare), out=out))
+        assert np.allclose(found, expected, atol=1e-13)
+    assert np.array_equal(operator.leave(here), X)
+
+
+def test_a_function_of_the_laplacian_leaves_its_block_as_it_was():
+    A, _ = communities()
+    operator, X, Y = LocalLaplacian.of_incidence(A), block(300), block(300, seed=1)
+    kept = X.copy(), Y.copy()
+    expansion = chebyshev.expand(lambda x: np.exp(-5 * x), 1.0, 1e-10, lambda left: np.exp(-5 * left))
+    dense = np.eye(300) - (A @ A.T).toarray()
+    terms = [np.eye(300), 2 * dense - np.eye(300)]
+    for _ in range(11):
+        terms.append(2 * (2 * dense - np.eye(300)) @ terms[-1] - terms[-2])
+    for _ in range(2):  # the second time in memory of the first
+        assert np.allclose(chebyshev.apply(operator, expansion, X), scipy.linalg.expm(-5 * dense) @ X, atol=1e-8)
+        expected = [(X * (term @ Y)).sum(axis=0) for term in terms]
+        assert np.allclose(chebyshev.moments(operator, X, Y, 12), expected, atol=1e-9)
+    assert np.array_equal(X, kept[0])
+    assert np.array_equal(Y, kept[1])
 
 
 @every_kind

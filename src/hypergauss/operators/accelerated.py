@@ -93,7 +93,7 @@ class JaxLaplacian(LaplacianOperator):
     def leave(self, X: Array) -> np.ndarray:  # noqa: D102
         return np.array(X, dtype=np.float64)
 
-    def affine(self, X: Array, a: float, b: float, *addends: tuple[float, Array]) -> Array:  # noqa: D102
+    def affine(self, X: Array, a: float, b: float, *addends: tuple[float, Array], out: Any = None) -> Array:  # noqa: ARG002, D102
         self.num_products += X.shape[1]
         numbers = jnp.asarray([a, b, *(factor for factor, _ in addends)], dtype=self._dtype)
         blocks = tuple(block for _, block in addends)

@@ -47,8 +47,11 @@ class LaplacianOperator(ABC):
         """The relative rounding error of one product."""
 
     @abstractmethod
-    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any]) -> Any:
-        """Return a Delta X + b X + c Y + ... for inside blocks, addends (c, Y): one step of any recurrence."""
+    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any], out: Any = None) -> Any:
+        """Return a Delta X + b X + c Y + ... for inside blocks, addends (c, Y): one step of any recurrence.
+
+        ``out`` is a block, perhaps an addend, that nobody needs any more: the result may be put in its place.
+        """
 
     @abstractmethod
     def in_single(self) -> Self:
@@ -60,10 +63,11 @@ class LaplacianOperator(ABC):
         b_k = c_k X + 2 (slope Delta - 1) b_(k+1) - b_(k+2), and the sum is c_0 X + (slope Delta - 1) b_1 - b_2.
         """
         number = X.dtype.type
-        here, after = number(c[-1]) * X, list[tuple[float, Any]]()
+        here, after = number(c[-1]) * X, None
         for k in range(len(c) - 2, -1, -1):
             double = 2.0 if k else 1.0
-            here, after = self.affine(here, double * slope, -double, (c[k], X), *after), [(-1.0, here)]
+            addends = [(float(c[k]), X)] if after is None else [(float(c[k]), X), (-1.0, after)]
+            here, after = self.affine(here, double * slope, -double, *addends, out=after), here
         return here
 
     def enter(self, X: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,6 +28,9 @@ class LocalLaplacian(LaplacianOperator):
         self._sources, self._upper, self._order, self._dtype = matrices, upper, order, dtype
         self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in matrices)
         self._back = None if order is None else np.argsort(order)
+        self._spare: list[
+            np.ndarray
+        ] = []  # what the last product had between A' and A; threads may empty it at any time
         self.num_products = 0
 
     @classmethod
@@ -45,6 +48,9 @@ class LocalLaplacian(LaplacianOperator):
     def of_matrix(cls, matrix: sp.csr_array, upper: float) -> Self:
         """Return a symmetric matrix whose eigenvalues lie in [0, upper]."""
         return cls((matrix,), upper, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_spare": []}
 
     @property
     def parts(self) -> tuple[tuple[sp.csr_array, ...], float, np.ndarray | None]:
@@ -77,13 +83,20 @@ class LocalLaplacian(LaplacianOperator):
     def leave(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
         return (X if self._back is None else X[self._back]).astype(np.float64, copy=False)
 
-    def affine(self, X: np.ndarray, a: float, b: float, *addends: tuple[float, np.ndarray]) -> np.ndarray:  # noqa: D102
+    def affine(  # noqa: D102
+        self, X: np.ndarray, a: float, b: float, *addends: tuple[float, np.ndarray], out: np.ndarray | None = None
+    ) -> np.ndarray:
         self.num_products += X.shape[1]
-        if len(self._matrices) == 2:
-            A, transpose = self._matrices
-            return A.product(transpose @ X, scaled_sum(-a, [(a + b, X), *addends]))
-        (matrix,) = self._matrices
-        return matrix.product(X, scaled_sum(a, [(b, X), *addends]))
+        if len(self._matrices) == 1:
+            (matrix,) = self._matrices
+            return matrix.product(X, scaled_sum(a, [(b, X), *addends]), out=out)
+        A, transpose = self._matrices
+        # A recurrence goes through here a hundred times: getting memory anew would take as long as the product.
+        spare = self._spare.pop() if self._spare else None
+        inner = transpose.product(X, out=spare)
+        image = A.product(inner, scaled_sum(-a, [(a + b, X), *addends]), out=out)
+        self._spare[:] = [inner]
+        return image
 
 
 def local_order(A: sp.csr_array, seed: int = 0) -> np.ndarray | None:

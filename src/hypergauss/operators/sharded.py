@@ -238,7 +238,7 @@ class ShardedLaplacian(ShardedVectors):
 
     # ---------------------------------------------------------------- products
 
-    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any]) -> Any:  # noqa: D102
+    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any], out: Any = None) -> Any:  # noqa: ARG002, D102
         self.num_products += X.shape[1]
         tasks, futures = Tasks(), self._futures(X)
         states = [tasks.add(shards.begin, *pair) for pair in zip(self._known(tasks), tasks.known(futures), strict=True)]

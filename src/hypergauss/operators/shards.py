@@ -233,7 +233,7 @@ def _product(
 ) -> np.ndarray:
     before = [] if state.before is None else [(-1.0, state.before)]
     finish = scaled_sum(-a, [(a + b, state.here), *before, *addends])
-    return shard.matrix.product(_combined(state, shard.shared, received), finish, _cores())
+    return shard.matrix.product(_combined(state, shard.shared, received), finish, cores=_cores())
 
 
 def _state(shard: Shard, here: np.ndarray, before: np.ndarray | None) -> State:

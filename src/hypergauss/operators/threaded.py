@@ -69,9 +69,17 @@ class ThreadedMatrix:
         arrays = (array for _, block in self._blocks for array in (block.data, block.indices, block.indptr))
         return sum(int(array.nbytes) for array in arrays)
 
-    def product(self, X: np.ndarray, finish: Finish | None = None, cores: int | None = None) -> np.ndarray:
-        """Return the product with a block of vectors, each block of rows finished in place, on all cores or some."""
-        out = np.empty((self.shape[0], X.shape[1]), dtype=self.dtype)
+    def product(
+        self, X: np.ndarray, finish: Finish | None = None, *, cores: int | None = None, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the product with a block of vectors, each block of rows finished in place, on all cores or some.
+
+        It is put into ``out``, if that has the right shape and precision; the rows of it that ``finish`` reads are
+        those that it is about to write.
+        """
+        shape = (self.shape[0], X.shape[1])
+        if out is None or out.shape != shape or out.dtype != self.dtype:
+            out = np.empty(shape, dtype=self.dtype)
 
         def work(block: tuple[slice, sp.csr_array]) -> None:
             rows, matrix = block

@@ -159,13 +159,16 @@ def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndar
 
 
 def _terms(operator: LaplacianOperator, X: Any, degree: int) -> Iterator[Any]:
-    """Yield t_k(Delta) X of an inside block for k = 0 to ``degree``."""
+    """Yield t_k(Delta) X of an inside block for k = 0 to ``degree``; the next but one may be put in a term's place."""
     slope = 2.0 / (operator.upper or 1.0)
-    here, before = X, list[tuple[float, Any]]()
+    yield X
+    if degree == 0:
+        return
+    here, before = operator.affine(X, slope, -1.0), X
     yield here
-    for k in range(1, degree + 1):
-        double = 2.0 if k > 1 else 1.0
-        here, before = operator.affine(here, double * slope, -double, *before), [(-1.0, here)]
+    for _ in range(2, degree + 1):
+        spare = None if before is X else before
+        here, before = operator.affine(here, 2.0 * slope, -2.0, (-1.0, before), out=spare), here
         yield here
 
 
