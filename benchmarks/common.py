@@ -103,7 +103,7 @@ def publish(name: str, tables: Iterable[Table], notes: Iterable[str], *, quick: 
     if not quick:
         RESULTS.mkdir(exist_ok=True)
         text = "\n".join(line.rstrip() for line in screen.export_text().splitlines())
-        (RESULTS / f"{name}.txt").write_text(text + "\n")
+        (RESULTS / f"{name.replace(' --', '-')}.txt").write_text(text + "\n")
 
 
 def _setting() -> str:
