@@ -1,5 +1,6 @@
 """Softmax against SciPy."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from scipy import integrate
 from scipy.special import log_softmax, softmax
 from scipy.stats import norm
 
-from hypergauss.likelihoods import Softmax
+from hypergauss.likelihoods import Softmax, quadrature
 
 
 def test_two_class_softmax_is_a_logistic_in_the_difference():
@@ -31,3 +32,23 @@ def test_softmax_is_scipys():
     assert np.allclose(Softmax(3).log_density(jnp.asarray(f), jnp.asarray(y)), log_softmax(f, axis=1)[np.arange(4), y])
     found = Softmax(3).probabilities(jnp.asarray(f), jnp.full((4, 3), 1e-14))
     assert np.allclose(found, softmax(f, axis=1), atol=1e-6)
+
+
+def test_of_many_vertices_expectations_are_those_of_a_few_at_a_time():
+    """Integrands of all vertices at once would take gigabytes."""
+    n, likelihood = quadrature.ROWS_AT_ONCE + 5, Softmax(3)
+    rng = np.random.default_rng(0)
+    mean, variance = jnp.asarray(rng.standard_normal((n, 3))), jnp.asarray(rng.random((n, 3)) + 0.1)
+    y = jnp.asarray(rng.integers(3, size=n).astype(float))
+    few = slice(n - 8, n)  # on both sides of the end of a batch
+
+    def total(mean, variance, y):
+        return likelihood.expected_log_density(mean, variance, y).sum()
+
+    assert np.allclose(
+        likelihood.probabilities(mean, variance)[few], likelihood.probabilities(mean[few], variance[few])
+    )
+    gradients = jax.grad(total, argnums=(0, 1))(mean, variance, y)
+    expected = jax.grad(total, argnums=(0, 1))(mean[few], variance[few], y[few])
+    for found, wanted in zip(gradients, expected, strict=True):
+        assert np.allclose(found[few], wanted)

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification
-from hypergauss.likelihoods.quadrature import gaussian_nodes, hermite
+from hypergauss.likelihoods.quadrature import gaussian_nodes, hermite, row_by_row
 from hypergauss.parameters import as_array, check_fixed, positive
 
 #: Points of the trapezoidal rule in u. Its integrands are analytic and fall off exponentially to the left and doubly
@@ -61,22 +61,10 @@ class Softmax(LatentForEachClass):
     def expected_log_density(  # noqa: D102
         self, mean: Float[Array, "n L"], variance: Float[Array, "n L"], y: Float[Array, " n"]
     ) -> Float[Array, " n"]:
-        u, step, shift = _grid(mean, variance)
-        f = gaussian_nodes(mean - shift, variance, hermite()[0])  # (n, C, q)
-        log_transform = _safe_log(_expect(jnp.exp(-jnp.exp(u[:, None, :, None] + f[:, :, None, :]))))
-        inner = jnp.exp(-jnp.exp(u)) - jnp.exp(log_transform.sum(axis=1))
-        return _pick(mean, y) - shift[:, 0] - step * inner.sum(axis=1)
+        return _pick(mean, y) - row_by_row(_expected_log_sum, mean, variance)
 
     def probabilities(self, mean: Float[Array, "n L"], variance: Float[Array, "n L"]) -> Float[Array, "n C"]:  # noqa: D102
-        u, step, shift = _grid(mean, variance)
-        f = gaussian_nodes(mean - shift, variance, hermite()[0])
-        argument = jnp.exp(u[:, None, :, None] + f[:, :, None, :])  # (n, C, u, q)
-        logs = _safe_log(_expect(jnp.exp(-argument)))
-        slope = _expect(argument * jnp.exp(-argument))
-        # The product over the other classes, without dividing by a transform that may underflow.
-        others = jnp.exp(logs.sum(axis=1, keepdims=True) - logs)
-        raw = step[:, None] * (slope * others).sum(axis=2)
-        return raw / raw.sum(axis=1, keepdims=True)
+        return row_by_row(_expected_softmax, mean, variance)
 
 
 class RobustMax(LatentForEachClass):
@@ -143,6 +131,27 @@ def _grid(mean: Float[Array, "n C"], variance: Float[Array, "n C"]) -> tuple[Arr
     low, high = -(16 + 3 * std), 3.5 + 4 * std
     u = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _NUM_POINTS)
     return u, (high - low) / (_NUM_POINTS - 1), mean.max(axis=1, keepdims=True)
+
+
+def _expected_log_sum(mean: Float[Array, "n C"], variance: Float[Array, "n C"]) -> Float[Array, " n"]:
+    """Return E log of the sum of exp(f_j)."""
+    u, step, shift = _grid(mean, variance)
+    f = gaussian_nodes(mean - shift, variance, hermite()[0])  # (n, C, q)
+    log_transform = _safe_log(_expect(jnp.exp(-jnp.exp(u[:, None, :, None] + f[:, :, None, :]))))
+    inner = jnp.exp(-jnp.exp(u)) - jnp.exp(log_transform.sum(axis=1))
+    return shift[:, 0] + step * inner.sum(axis=1)
+
+
+def _expected_softmax(mean: Float[Array, "n C"], variance: Float[Array, "n C"]) -> Float[Array, "n C"]:
+    u, step, shift = _grid(mean, variance)
+    f = gaussian_nodes(mean - shift, variance, hermite()[0])
+    argument = jnp.exp(u[:, None, :, None] + f[:, :, None, :])  # (n, C, u, q)
+    logs = _safe_log(_expect(jnp.exp(-argument)))
+    slope = _expect(argument * jnp.exp(-argument))
+    # The product over the other classes, without dividing by a transform that may underflow.
+    others = jnp.exp(logs.sum(axis=1, keepdims=True) - logs)
+    raw = step[:, None] * (slope * others).sum(axis=2)
+    return raw / raw.sum(axis=1, keepdims=True)
 
 
 def _expect(values: Float[Array, "... q"]) -> Array:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 #: Gauss-Hermite nodes, for products over classes, where each node costs. GPflow uses as many.
 NUM_NODES = 20
+#: Rows whose integrands are held at once; those of a million would not fit in memory.
+ROWS_AT_ONCE = 2048
 
 
 @lru_cache
@@ -43,3 +46,14 @@ def expectation(g: Callable[[Array], Array], mean: Array, variance: Array) -> Ar
     """Return E g(f) for f ~ N(mean, variance), elementwise; g acts on arrays with a last axis of nodes."""
     z, weights = trapezoid()
     return g(gaussian_nodes(mean, variance, z)) @ weights
+
+
+def row_by_row(function: Callable[..., Array], *arrays: Array) -> Array:
+    """Return a function of arrays whose rows do not touch one another: of many rows, of some after others.
+
+    Nor are integrands kept for derivatives: they are computed again.
+    """
+    if len(arrays[0]) <= ROWS_AT_ONCE:
+        return function(*arrays)
+    one = jax.checkpoint(lambda row: function(*(entry[None] for entry in row))[0])
+    return jax.lax.map(one, arrays, batch_size=ROWS_AT_ONCE)
