@@ -68,7 +68,8 @@ def test_of_few_sites_what_polynomials_leave_is_within_what_is_reported(toleranc
     objective = IterativeEvidence(model, case.observations(), Iterative(tolerance=tolerance, n_deflated=0))
     value, _ = evaluate(objective, model)
     outputs, sites = case.y.shape[1], len(np.unique(case.rows))
-    assert objective.standard_error == pytest.approx(outputs * sites * tolerance / 8)
+    wanted = outputs * sites * tolerance / 8
+    assert wanted * (1 - 1e-9) <= objective.standard_error < 3 * wanted  # more where single precision rounds more
     assert 0 < abs(value - expected) < objective.standard_error + 0.1 * tolerance * abs(expected)
 
 
