@@ -19,6 +19,17 @@ CASES = {
     "covariates multiplied": {"covariates": COVARIATES, "combine": "product"},
     "two relations": {"H": {"all": H, "pairs": H.clique_expansion()}},
     "spectral features": {"inducing": SpectralFeatures(4)},
+    "products": {"solver": hg.Iterative(tolerance=1e-10)},
+    "products, two relations": {
+        "solver": hg.Iterative(tolerance=1e-10),
+        "H": {"all": H, "pairs": H.clique_expansion()},
+        "size_exponent": 0.0,
+    },
+    "products and covariates": {
+        "solver": hg.Iterative(tolerance=1e-10),
+        "covariates": hg.kernels.Linear(COVARIATES),
+        "combine": "product",
+    },
 }
 
 
@@ -52,9 +63,10 @@ def test_a_weight_is_how_much_the_prediction_follows_an_observation(solver):
         assert gain == pytest.approx(explained.loc[NAMES[i], "weight"] + mean_moves, abs=1e-9)
 
 
-def test_hyperedges_say_what_the_pseudoinverse_of_the_incidence_says():
-    model = fitted(solver="dense")
-    kernel, rows = model.kernel_, H.vertex_rows(NAMES[:9])
+@pytest.mark.parametrize("solver", ["dense", hg.Iterative(tolerance=1e-10)], ids=["dense", "products"])
+def test_hyperedges_say_what_the_pseudoinverse_of_the_incidence_says(solver):
+    model, exact = fitted(solver=solver), fitted(solver="dense")
+    kernel, rows = exact.kernel_, H.vertex_rows(NAMES[:9])
     K = np.asarray(kernel.gram())
     noise = model.noise_variance_ * np.eye(9)
     alpha = np.linalg.solve(K[np.ix_(rows, rows)] + noise, Y - model.mean_)

@@ -90,12 +90,6 @@ def explain(
     with_values : bool
         Show observations and their weights; only for one posterior.
     """
-    kernel = posteriors[0][1].prior.kernel
-    if not kernel.has_eigenvectors:
-        raise ValueError(
-            "Explanations by hyperedge need eigenvectors, which the iterative solver does without. Got a model on "
-            f"{kernel.num_vertices:,} vertices. Fit with `rank=...` (say 200) or `solver='low-rank'` to explain."
-        )
     at = np.array([row])
     observed = np.asarray(posteriors[0][1].sites.rows)
     by_vertex, mean, prediction = np.zeros(len(observed)), 0.0, 0.0

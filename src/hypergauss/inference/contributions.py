@@ -6,7 +6,10 @@ and for a filter of the spectrum K = rest I + U diag(w) U', where A = U diag(s) 
 
     K_vt a = rest a_v + sum over e of A_ve g_e,    g = V diag(w / s) U_t' a.
 
-Each hyperedge has one value g_e, which it tells all its members, as loudly as they take part (A_ve).
+Each hyperedge has one value g_e, which it tells all its members, as loudly as they take part (A_ve). Without
+eigenvectors K is a polynomial p of Delta = I - A A', and division by 1 - l leaves p(l) = p(1) + (1 - l) q(l), so that
+
+    K_vt a = p(1) a_v + sum over e of A_ve g_e,       g = A' q(Delta) a.
 """
 
 from __future__ import annotations
@@ -15,14 +18,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.polynomial.chebyshev import chebdiv
 
 from hypergauss.inference.posterior import Posterior
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
 from hypergauss.kernels.base import feature_weights, remainder
-from hypergauss.spectrum.laplacians import ZhouLaplacian
+from hypergauss.kernels.polynomial import filter_expansion
+from hypergauss.operators import LocalLaplacian
+from hypergauss.spectrum import chebyshev
+from hypergauss.spectrum.laplacians import MatrixFreeLaplacian, ZhouLaplacian
 
 #: Singular values, relative to one, below which a left vector is no longer told by the right one.
 _SMALL = 1e-8
+#: Error of the polynomial where there are no eigenvectors, relative to the filter's largest value.
+_TOLERANCE = 1e-12
+#: 1 - l in Chebyshev polynomials on [0, 1], where all eigenvalues of Zhou's Laplacian are.
+_COMPLEMENT = (0.5, -0.5)
 
 
 class Part(NamedTuple):
@@ -70,13 +81,28 @@ def _parts(kernel: Kernel, row: int, rows: np.ndarray, alpha: np.ndarray, label:
     if isinstance(kernel, SpectralKernel) and _has_edges(kernel):
         return [_spectral_part(kernel, row, rows, alpha, label)]
     none = np.zeros(0)
-    return [Part(label, none.astype(int), none, float(np.asarray(kernel.gram([row], rows))[0] @ alpha))]
+    if kernel.has_eigenvectors:
+        whole = float(np.asarray(kernel.gram([row], rows))[0] @ alpha)
+    else:
+        whole = float(_filtered(kernel, rows, alpha, filter_expansion(kernel, _TOLERANCE).coefficients)[row])
+    return [Part(label, none.astype(int), none, whole)]
 
 
 def _has_edges(kernel: Kernel) -> bool:
     if isinstance(kernel, Sum | Product):
         return any(_has_edges(part) for part in (kernel.terms if isinstance(kernel, Sum) else kernel.factors))
-    return isinstance(kernel, SpectralKernel) and isinstance(kernel.spectrum.source, ZhouLaplacian)
+    if not isinstance(kernel, SpectralKernel):
+        return False
+    source = kernel.spectrum.source
+    if isinstance(source, MatrixFreeLaplacian):
+        return isinstance(source.products, LocalLaplacian) and source.products.has_incidence
+    return isinstance(source, ZhouLaplacian)
+
+
+def _incidence(kernel: Any) -> sp.csr_array:
+    """Return the normalised incidence of a kernel that speaks through hyperedges."""
+    source = kernel.spectrum.source
+    return source.products.incidence if isinstance(source, MatrixFreeLaplacian) else source.incidence.scipy()
 
 
 class EdgeValues(NamedTuple):
@@ -96,26 +122,50 @@ def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph"
     found = []
     for part, own in zip(parts, labels, strict=True):
         if isinstance(part, SpectralKernel) and _has_edges(part):
-            spectrum: Any = part.spectrum
-            values = spectrum.edge_vectors @ _told(part, rows, alpha)[0]
-            found.append(EdgeValues(own, spectrum.source.incidence.scipy(), values))
+            A = _incidence(part)
+            found.append(EdgeValues(own, A, _voices(part, rows, alpha).of(np.arange(A.shape[1]))))
     return found
 
 
-def _told(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return diag(w / s) U_t' a, and w U_t' a where s is too small for that."""
-    spectrum: Any = kernel.spectrum  # a hypergraph's, which has singular values and vectors of both sides
-    s = spectrum.singular_values
-    coefficients = np.asarray(feature_weights(kernel)) * (spectrum.vertex_vectors[rows].T @ alpha)
-    clear = s > _SMALL
-    return np.where(clear, coefficients / np.where(clear, s, 1.0), 0.0), np.where(clear, 0.0, coefficients)
+class _Voices(NamedTuple):
+    """g = V c, and what stays with the vertices themselves: U d + rest a."""
+
+    edge_vectors: np.ndarray
+    through: np.ndarray  # c
+    untold: np.ndarray  # d, along singular vectors of so small a value that no hyperedge tells them
+    rest: float
+
+    def of(self, edges: np.ndarray) -> np.ndarray:
+        """Return g at some hyperedges."""
+        return self.edge_vectors[edges] @ self.through
 
 
-def _spectral_part(kernel: SpectralKernel, row: int, rows: np.ndarray, alpha: np.ndarray, label: str) -> Part:
-    spectrum: Any = kernel.spectrum
-    incidence = spectrum.source.incidence.scipy()[[row]]
-    through, untold = _told(kernel, rows, alpha)
-    values = incidence.data * (spectrum.edge_vectors[incidence.indices] @ through)
-    rest = float(spectrum.vertex_vectors[row] @ untold)
-    rest += float(remainder(kernel, None)) * float(alpha[rows == row].sum())
-    return Part(label, incidence.indices, values, rest)
+def _voices(kernel: Any, rows: np.ndarray, alpha: np.ndarray) -> _Voices:
+    """Return what hyperedges tell, from eigenvectors; without them g itself, as the only vector."""
+    spectrum = kernel.spectrum  # a hypergraph's, which has singular values and vectors of both sides
+    if kernel.has_eigenvectors:
+        s = spectrum.singular_values
+        coefficients = np.asarray(feature_weights(kernel)) * (spectrum.vertex_vectors[rows].T @ alpha)
+        clear = s > _SMALL
+        through = np.where(clear, coefficients / np.where(clear, s, 1.0), 0.0)
+        return _Voices(spectrum.edge_vectors, through, np.where(clear, 0.0, coefficients), float(remainder(kernel, None)))
+    quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
+    g = _incidence(kernel).T @ _filtered(kernel, rows, alpha, quotient)
+    return _Voices(g[:, None], np.ones(1), np.zeros(0), float(rest[0]) * float(kernel.density().scale))
+
+
+def _filtered(kernel: Any, rows: np.ndarray, alpha: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    """Return a polynomial of Delta, times the kernel's scale, of numbers at some vertices and zero elsewhere."""
+    operator = kernel.spectrum.source.multiplier()
+    whole = np.zeros((operator.size, 1))
+    whole[rows, 0] = float(kernel.density().scale) * alpha
+    expansion = chebyshev.Expansion(coefficients, operator.upper or 1.0, 0.0)
+    return operator.array(chebyshev.apply(operator, expansion, operator.vector(whole)))[:, 0]
+
+
+def _spectral_part(kernel: Any, row: int, rows: np.ndarray, alpha: np.ndarray, label: str) -> Part:
+    incidence = _incidence(kernel)[[row]]
+    voices = _voices(kernel, rows, alpha)
+    rest = voices.rest * float(alpha[rows == row].sum())
+    rest += float(kernel.spectrum.vertex_vectors[row] @ voices.untold)
+    return Part(label, incidence.indices, incidence.data * voices.of(incidence.indices), rest)

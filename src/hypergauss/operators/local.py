@@ -23,14 +23,14 @@ class LocalLaplacian(LaplacianOperator):
         matrices: tuple[sp.csr_array, ...],
         upper: float,
         order: np.ndarray | None,
+        edges: np.ndarray | None = None,
         dtype: type[np.floating] = np.float64,
     ) -> None:
-        self._sources, self._upper, self._order, self._dtype = matrices, upper, order, dtype
+        self._sources, self._upper, self._order, self._edges, self._dtype = matrices, upper, order, edges, dtype
         self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in matrices)
         self._back = None if order is None else np.argsort(order)
-        self._spare: list[
-            np.ndarray
-        ] = []  # what the last product had between A' and A; threads may empty it at any time
+        # What the last product had between A' and A; threads may empty it at any time.
+        self._spare: list[np.ndarray] = []
         self.num_products = 0
 
     @classmethod
@@ -41,8 +41,9 @@ class LocalLaplacian(LaplacianOperator):
         if order is None:
             return plain
         A = A[order]
-        A = sp.csr_array(A[:, edge_order(A)])
-        return cls((A, sp.csr_array(A.T)), 1.0, order)
+        edges = edge_order(A)
+        A = sp.csr_array(A[:, edges])
+        return cls((A, sp.csr_array(A.T)), 1.0, order, edges)
 
     @classmethod
     def of_matrix(cls, matrix: sp.csr_array, upper: float) -> Self:
@@ -53,9 +54,22 @@ class LocalLaplacian(LaplacianOperator):
         return {**self.__dict__, "_spare": []}
 
     @property
-    def parts(self) -> tuple[tuple[sp.csr_array, ...], float, np.ndarray | None]:
-        """What it is made of: its matrices, the largest possible eigenvalue, and the order of the vertices."""
-        return self._sources, self._upper, self._order
+    def parts(self) -> tuple[tuple[sp.csr_array, ...], float, np.ndarray | None, np.ndarray | None]:
+        """What it is made of: its matrices, the largest possible eigenvalue, the orders of vertices and hyperedges."""
+        return self._sources, self._upper, self._order, self._edges
+
+    @property
+    def has_incidence(self) -> bool:
+        """Whether it is a hypergraph's, with an `incidence`."""
+        return len(self._sources) == 2
+
+    @property
+    def incidence(self) -> sp.csr_array:
+        """A, its vertices and hyperedges in their own order."""
+        A = self._sources[0]
+        if self._back is None or self._edges is None:
+            return A
+        return sp.csr_array(A[self._back][:, np.argsort(self._edges)])
 
     @property
     def size(self) -> int:  # noqa: D102
@@ -74,7 +88,7 @@ class LocalLaplacian(LaplacianOperator):
         return float(np.finfo(self._dtype).eps)
 
     def in_single(self) -> Self:  # noqa: D102
-        return type(self)(self._sources, self._upper, self._order, np.float32)
+        return type(self)(*self.parts, dtype=np.float32)
 
     def enter(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
         ordered = X if self._order is None else X[self._order]
