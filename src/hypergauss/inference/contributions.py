@@ -102,7 +102,8 @@ def _has_edges(kernel: Kernel) -> bool:
 def _incidence(kernel: Any) -> sp.csr_array:
     """Return the normalised incidence of a kernel that speaks through hyperedges."""
     source = kernel.spectrum.source
-    return source.products.incidence if isinstance(source, MatrixFreeLaplacian) else source.incidence.scipy()
+    held: Any = source.products if isinstance(source, MatrixFreeLaplacian) else source.incidence
+    return held.incidence if isinstance(held, LocalLaplacian) else held.scipy()
 
 
 class EdgeValues(NamedTuple):
@@ -148,7 +149,9 @@ def _voices(kernel: Any, rows: np.ndarray, alpha: np.ndarray) -> _Voices:
         coefficients = np.asarray(feature_weights(kernel)) * (spectrum.vertex_vectors[rows].T @ alpha)
         clear = s > _SMALL
         through = np.where(clear, coefficients / np.where(clear, s, 1.0), 0.0)
-        return _Voices(spectrum.edge_vectors, through, np.where(clear, 0.0, coefficients), float(remainder(kernel, None)))
+        return _Voices(
+            spectrum.edge_vectors, through, np.where(clear, 0.0, coefficients), float(remainder(kernel, None))
+        )
     quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
     g = _incidence(kernel).T @ _filtered(kernel, rows, alpha, quotient)
     return _Voices(g[:, None], np.ones(1), np.zeros(0), float(rest[0]) * float(kernel.density().scale))

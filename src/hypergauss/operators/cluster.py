@@ -42,14 +42,15 @@ class Tasks:
     def __init__(self) -> None:
         spec = _checks.optional("dask.task_spec", "dask")
         self._task, self._reference = spec.Task, spec.TaskRef
-        self._run = uuid4().hex
+        #: Of this graph and no other.
+        self.name = uuid4().hex
         self._counts: dict[str, int] = {}
         self.graph: dict[Any, Any] = {}
 
     def add(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Add a task and return a reference to it, which may be an argument of others."""
         # The shape of a key of a Dask array's chunk, so that a row of tasks can be one.
-        name = f"{function.__name__}-{self._run}"
+        name = f"{function.__name__}-{self.name}"
         self._counts[name] = number = self._counts.get(name, -1) + 1
         self.graph[name, number, 0] = self._task((name, number, 0), function, *arguments)
         return self._reference((name, number, 0))

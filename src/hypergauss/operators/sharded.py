@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any, Self
@@ -12,11 +12,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergauss import _checks
-from hypergauss.operators import partitions, shards
+from hypergauss.operators import partitions, shards, steps
 from hypergauss.operators.cluster import Cluster, Tasks, homes
 from hypergauss.operators.local import local_order
 from hypergauss.operators.ordering import edge_order, order_of
 from hypergauss.operators.vectors import ShardedVectors
+
+#: Steps of a recurrence between states that Dask keeps: as many are taken again if a worker is lost.
+_KEPT_EVERY = 8
 
 
 class ShardedLaplacian(ShardedVectors):
@@ -241,10 +244,10 @@ class ShardedLaplacian(ShardedVectors):
     def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any], out: Any = None) -> Any:  # noqa: ARG002, D102
         self.num_products += X.shape[1]
         tasks, futures = Tasks(), self._futures(X)
-        states = [tasks.add(shards.begin, *pair) for pair in zip(self._known(tasks), tasks.known(futures), strict=True)]
+        recurrence = _Recurrence(tasks, self._known(tasks), tasks.known(futures), self._neighbours)
         others = [(float(factor), self._futures(Y)) for factor, Y in addends]  # kept until their tasks are sent
         known = [(factor, tasks.known(chunks)) for factor, chunks in others]
-        return self._finish(tasks, states, a, b, known, X.shape[1])
+        return self._array(self._cluster.submit(tasks, recurrence.last(a, b, known)), X.shape[1], self._dtype)
 
     def clenshaw(self, X: Any, c: np.ndarray, slope: float) -> Any:  # noqa: D102
         if len(c) == 1:
@@ -252,27 +255,12 @@ class ShardedLaplacian(ShardedVectors):
         self.num_products += X.shape[1] * (len(c) - 1)
         self._place()
         tasks, futures = Tasks(), self._futures(X)
-        chunks, known = tasks.known(futures), self._known(tasks)
-        states = [tasks.add(shards.begin, shard, x, float(c[-1])) for shard, x in zip(known, chunks, strict=True)]
-        for k in range(len(c) - 2, 0, -1):
-            received = _exchanged(tasks, states, self._neighbours)
-            states = [
-                tasks.add(shards.advance, *joint[:2], 2.0 * slope, -2.0, float(c[k]), joint[2], *joint[3])
-                for joint in zip(known, states, chunks, received, strict=True)
-            ]
-        return self._finish(tasks, states, slope, -1.0, [(float(c[0]), chunks)], X.shape[1])
-
-    def _finish(
-        self, tasks: Tasks, states: list[Any], a: float, b: float, addends: list[tuple[float, list[Any]]], columns: int
-    ) -> Any:
-        """Return the last block of a recurrence, begun at once; each addend has a chunk for every shard."""
-        received = _exchanged(tasks, states, self._neighbours)
-        factors = tuple(factor for factor, _ in addends)
-        wanted = [
-            tasks.add(shards.last, shard, states[i], a, b, factors, *(chunks[i] for _, chunks in addends), *received[i])
-            for i, shard in enumerate(self._known(tasks))
-        ]
-        return self._array(self._cluster.submit(tasks, wanted), columns, self._dtype)
+        chunks = tasks.known(futures)
+        recurrence = _Recurrence(tasks, self._known(tasks), chunks, self._neighbours, float(c[-1]), 2.0 * slope, -2.0)
+        for factor in c[-2:0:-1]:
+            recurrence.advance(float(factor))
+        wanted = recurrence.last(slope, -1.0, [(float(c[0]), chunks)])
+        return self._array(self._cluster.submit(tasks, wanted), X.shape[1], self._dtype)
 
     @property
     def _neighbours(self) -> list[list[int]]:
@@ -303,15 +291,77 @@ def _laid_out(cluster: Cluster, tasks: Tasks, blocks: list[Any]) -> tuple[list[A
     rows, sharing = [], []
     for b, block in enumerate(blocks):
         others = [c for c in range(len(blocks)) if c != b]
-        rows.append(tasks.add(shards.laid_out, block, others, *(common[min(b, c), max(b, c)] for c in others)))
+        rows.append(tasks.add(shards.laid_out, block, b, others, *(common[min(b, c), max(b, c)] for c in others)))
         sharing.append(tasks.add(shards.neighbours, rows[-1]))
     futures = cluster.submit(tasks, [*rows, *sharing])
     return futures[: len(rows)], cluster.gather(futures[len(rows) :])
 
 
+class _Recurrence:
+    """The tasks of one recurrence on all shards: what each shard was, X, and what it has received since.
+
+    Parameters
+    ----------
+    tasks : Tasks
+        To which it adds.
+    known, chunks : lists of references
+        Each shard, and its rows of X.
+    neighbours : list of lists of int
+        The shards that each exchanges sums with.
+    factor, a, b : float
+        It begins with factor X; see `steps.Recurrence`.
+    """
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        known: list[Any],
+        chunks: list[Any],
+        neighbours: list[list[int]],
+        factor: float = 1.0,
+        a: float = 0.0,
+        b: float = 0.0,
+    ) -> None:
+        self._tasks, self._known, self._chunks, self._neighbours = tasks, known, chunks, neighbours
+        self._states = [tasks.add(steps.begin, *pair, factor) for pair in zip(known, chunks, strict=True)]
+        self._received = _exchanged(tasks, self._states, neighbours)
+        self._since = steps.Recurrence(tasks.name, 0, a, b)
+
+    def advance(self, c: float) -> None:
+        """Take one step on every shard; every few steps, have Dask keep where they lead."""
+        self._since = self._since._replace(factors=(*self._since.factors, c))
+        told = self._add(steps.told)
+        passed_on = [
+            [told[o] if len(self._neighbours[o]) == 1 else self._tasks.add(shards.only, told[o], b) for o in others]
+            for b, others in enumerate(self._neighbours)
+        ]
+        if len(self._since.factors) == _KEPT_EVERY:
+            self._states = self._add(steps.reached)
+            self._since = self._since._replace(start=self._since.stop, factors=())
+            self._received = passed_on
+        else:
+            self._received = [old + new for old, new in zip(self._received, passed_on, strict=True)]
+
+    def last(self, a: float, b: float, addends: list[tuple[float, list[Any]]]) -> list[Any]:
+        """Return the tasks of the last block; each addend has a chunk for every shard."""
+        factors = tuple(factor for factor, _ in addends)
+        blocks = zip(*(chunks for _, chunks in addends), strict=True) if addends else [()] * len(self._known)
+        return self._add(steps.last, *((a, b, factors, *mine) for mine in blocks))
+
+    def _add(self, function: Callable[..., Any], *further: tuple[Any, ...]) -> list[Any]:
+        """Add a task for each shard, with further arguments of its own."""
+        each = zip(
+            self._known, self._states, self._chunks, self._received, further or [()] * len(self._known), strict=True
+        )
+        return [
+            self._tasks.add(function, shard, state, x, self._since, *more, *received)
+            for shard, state, x, received, more in each
+        ]
+
+
 def _exchanged(tasks: Tasks, states: list[Any], neighbours: Sequence[Sequence[int]]) -> list[list[Any]]:
     """Return what each shard gets from the others."""
-    return [[tasks.add(shards.piece, states[c], b) for c in others] for b, others in enumerate(neighbours)]
+    return [[tasks.add(shards.sent, states[c], b) for c in others] for b, others in enumerate(neighbours)]
 
 
 def _merged_names(tasks: Tasks, tables: list[Any], column: int) -> Any:

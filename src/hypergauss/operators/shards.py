@@ -6,7 +6,8 @@ With A cut into blocks of rows A_b, and X and Y likewise,
 
 each shard adds up A_b' X_b over the hyperedges that its vertices are in, sends another shard the sums of those that
 both touch, adds what the others send, and multiplies by A_b. Nothing else moves. The functions here are the tasks that
-workers run; none changes what it is given, so that each can be run again if its worker is lost.
+workers run to make shards and vectors; none changes what it is given, so that each can be run again if its worker is
+lost. Products are in `steps`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import scipy.sparse as sp
 
 from hypergauss.operators.base import random_signs
 from hypergauss.operators.ordering import edge_order
-from hypergauss.operators.threaded import ThreadedMatrix, scaled_sum
+from hypergauss.operators.threaded import ThreadedMatrix
 
 #: Random numbers that are drawn before those of other shards are dropped.
 _DRAWN_AT_ONCE = 1 << 20
@@ -32,6 +33,8 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 
 #: Columns of a shard's matrix: a range where they stand together.
 Columns = slice | np.ndarray
+#: Sums over shared hyperedges, by the shard that they are for.
+Pieces = dict[int, np.ndarray]
 
 
 class Rows(NamedTuple):
@@ -41,6 +44,7 @@ class Rows(NamedTuple):
     edges: np.ndarray  # ascending, until they are laid out
     matrix: sp.csr_array
     shared: dict[int, Columns]  # shard -> columns of the hyperedges that it touches too, the same in both
+    number: int = 0  # its own, among all
 
 
 class Shard(NamedTuple):
@@ -50,6 +54,7 @@ class Shard(NamedTuple):
     matrix: ThreadedMatrix
     transpose: ThreadedMatrix
     shared: dict[int, Columns]
+    number: int
 
 
 class State(NamedTuple):
@@ -58,7 +63,7 @@ class State(NamedTuple):
     here: np.ndarray
     before: np.ndarray | None
     partial: np.ndarray
-    pieces: dict[int, np.ndarray]
+    pieces: Pieces
 
 
 # ---------------------------------------------------------------- making them
@@ -76,7 +81,7 @@ def in_common(first: Rows, second: Rows) -> np.ndarray:
     return np.intersect1d(first.edges, second.edges, assume_unique=True)
 
 
-def laid_out(rows: Rows, others: Sequence[int], *common: np.ndarray) -> Rows:
+def laid_out(rows: Rows, number: int, others: Sequence[int], *common: np.ndarray) -> Rows:
     """Return rows with their own hyperedges first, then those that they share, and where each other shard's are."""
     places = [np.searchsorted(rows.edges, edges) for edges in common]
     is_shared = np.zeros(len(rows.edges), dtype=bool)
@@ -89,7 +94,7 @@ def laid_out(rows: Rows, others: Sequence[int], *common: np.ndarray) -> Rows:
     moved[order] = np.arange(len(order))
     shared = {other: _columns(moved[place]) for other, place in zip(others, places, strict=True) if len(place)}
     matrix = sp.csr_array((rows.matrix.data, moved[rows.matrix.indices], rows.matrix.indptr), shape=rows.matrix.shape)
-    return Rows(rows.vertices, rows.edges[order], matrix, shared)
+    return Rows(rows.vertices, rows.edges[order], matrix, shared, number)
 
 
 def neighbours(rows: Rows) -> list[int]:
@@ -105,23 +110,23 @@ def row_lengths(shard: Shard) -> np.ndarray:
 def ready(rows: Rows) -> Shard:
     """Return rows of a normalised incidence as a shard."""
     matrix, transpose = ThreadedMatrix(rows.matrix), ThreadedMatrix(sp.csr_array(rows.matrix.T))
-    return Shard(rows.vertices, matrix, transpose, rows.shared)
+    return Shard(rows.vertices, matrix, transpose, rows.shared, rows.number)
 
 
 def degrees(rows: Rows) -> State:
     """Return the sum of each column: a part of the degrees of hyperedges."""
     partial = np.asarray(rows.matrix.sum(axis=0), dtype=np.float64)[:, None]
-    return State(np.empty((0, 1)), None, partial, _pieces(partial, rows.shared))
+    return State(np.empty((0, 1)), None, partial, pieces_of(partial, rows.shared))
 
 
-def largest_factor(rows: Rows, state: State, size_exponent: float, *received: np.ndarray) -> float:
+def largest_factor(rows: Rows, state: State, size_exponent: float, *received: Pieces) -> float:
     """Return the largest a log |e|."""
-    return float(_log_factors(_combined(state, rows.shared, received)[:, 0], size_exponent).max(initial=-np.inf))
+    return float(_log_factors(combined(state, rows, received)[:, 0], size_exponent).max(initial=-np.inf))
 
 
-def normalised(rows: Rows, state: State, size_exponent: float, top: float, *received: np.ndarray) -> Shard:
+def normalised(rows: Rows, state: State, size_exponent: float, top: float, *received: Pieces) -> Shard:
     """Return A_b = D_v^-1/2 R_b diag(w)^1/2 D_e^-1/2 with w(e) = |e|^a, relative to the largest of all shards."""
-    edge_degrees = _combined(state, rows.shared, received)[:, 0]
+    edge_degrees = combined(state, rows, received)[:, 0]
     weights = np.exp(_log_factors(edge_degrees, size_exponent) - top)
     left = sp.diags_array(_inverse_root(rows.matrix @ weights))
     right = sp.diags_array(np.sqrt(weights) * _inverse_root(edge_degrees))
@@ -173,29 +178,35 @@ def extent(shard: Shard) -> Extent:
     return Extent(len(shard.vertices), shard.matrix.nnz, {c: len(columns[place]) for c, place in shard.shared.items()})
 
 
-# ---------------------------------------------------------------- products
+# ---------------------------------------------------------------- what they tell one another
 
 
-def begin(shard: Shard, X: np.ndarray, factor: float = 1.0) -> State:
-    """Return a multiple of a block with A_b' of it."""
-    here = np.ascontiguousarray(X, dtype=shard.matrix.dtype)
-    return _state(shard, here if factor == 1.0 else shard.matrix.dtype.type(factor) * here, None)
+def pieces_of(partial: np.ndarray, shared: dict[int, Columns]) -> Pieces:
+    """Return what each other shard needs of A_b' X_b."""
+    return {other: partial[columns] for other, columns in shared.items()}
 
 
-def piece(state: State, other: int) -> np.ndarray:
-    """Return what another shard needs."""
-    return state.pieces[other]
+def sent(state: State, other: int) -> Pieces:
+    """Return what another shard needs of a state."""
+    return only(state.pieces, other)
 
 
-def advance(shard: Shard, state: State, a: float, b: float, c: float, X: np.ndarray, *received: np.ndarray) -> State:
-    """Return the next block of Clenshaw's recurrence, a Delta here + b here - before + c X, as a state."""
-    return _state(shard, _product(shard, state, a, b, [(c, X)], received), state.here)
+def only(pieces: Pieces, other: int) -> Pieces:
+    """Return what is for one shard."""
+    return {other: pieces[other]}
 
 
-def last(shard: Shard, state: State, a: float, b: float, factors: tuple[float, ...], *blocks: np.ndarray) -> np.ndarray:
-    """Return a Delta here + b here - before + c X + ..., a block X for each factor c, then what others sent."""
-    number = len(factors)
-    return _product(shard, state, a, b, list(zip(factors, blocks[:number], strict=True)), blocks[number:])
+def combined(state: State, rows: Rows | Shard, received: Sequence[Pieces]) -> np.ndarray:
+    """Return A'X at a shard's hyperedges: its own part and those of the others, in the order of the shards."""
+    if not received:
+        return state.partial
+    total = state.partial.copy()
+    for columns, pieces in zip(rows.shared.values(), received, strict=True):
+        total[columns] += pieces[rows.number]
+    return total
+
+
+# ---------------------------------------------------------------- vectors
 
 
 def column_products(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -223,38 +234,6 @@ def given(_: Shard, numbers: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def _product(
-    shard: Shard,
-    state: State,
-    a: float,
-    b: float,
-    addends: list[tuple[float, np.ndarray]],
-    received: Sequence[np.ndarray],
-) -> np.ndarray:
-    before = [] if state.before is None else [(-1.0, state.before)]
-    finish = scaled_sum(-a, [(a + b, state.here), *before, *addends])
-    return shard.matrix.product(_combined(state, shard.shared, received), finish, cores=_cores())
-
-
-def _state(shard: Shard, here: np.ndarray, before: np.ndarray | None) -> State:
-    partial = shard.transpose.product(here, cores=_cores())
-    return State(here, before, partial, _pieces(partial, shard.shared))
-
-
-def _pieces(partial: np.ndarray, shared: dict[int, Columns]) -> dict[int, np.ndarray]:
-    return {other: partial[columns] for other, columns in shared.items()}
-
-
-def _combined(state: State, shared: dict[int, Columns], received: Sequence[np.ndarray]) -> np.ndarray:
-    """Return A'X at a shard's hyperedges: its own part and those of the others, in the order of the shards."""
-    if not received:
-        return state.partial
-    total = state.partial.copy()
-    for columns, part in zip(shared.values(), received, strict=True):
-        total[columns] += part
-    return total
-
-
 def _columns(places: np.ndarray) -> Columns:
     first, length = int(places[0]), len(places)
     return slice(first, first + length) if int(places[-1]) - first == length - 1 else places
@@ -266,16 +245,6 @@ def _log_factors(edge_degrees: np.ndarray, size_exponent: float) -> np.ndarray:
 
 def _inverse_root(values: np.ndarray) -> np.ndarray:
     return np.divide(1.0, np.sqrt(values), out=np.zeros_like(values), where=values > 0)
-
-
-def _cores() -> int:
-    """Return how many threads the worker may use; one if this runs on none."""
-    try:
-        from distributed import get_worker
-
-        return int(get_worker().state.nthreads)
-    except (ImportError, ValueError):
-        return 1
 
 
 # ---------------------------------------------------------------- random numbers
