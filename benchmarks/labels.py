@@ -36,8 +36,8 @@ def main(*, quick: bool) -> None:
             f"low-rank, {RANK} eigenvectors": {"solver": "low-rank", "rank": RANK},
         }.items():
             wall, busy = time.perf_counter(), time.process_time()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LearningWarning)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", LearningWarning)
                 model = HypergraphGPClassifier(
                     problem.hypergraph, likelihood=likelihood, size_exponent=0.0, max_iterations=20, **settings
                 ).fit(train, labels[train])
@@ -49,11 +49,12 @@ def main(*, quick: bool) -> None:
                     f"{expected_calibration_error(labels[test], proba, model.classes_):.4f}",
                     f"{log_predictive_density(labels[test], proba, model.classes_):.4f}",
                     f"{model.elbo_:.1f}",
+                    "yes" if not any(issubclass(warning.category, LearningWarning) for warning in caught) else "no",
                     f"{time.perf_counter() - wall:.0f} s ({time.process_time() - busy:.0f})",
                 ]
             )
             print(*rows[-1], sep="  ", flush=True)
-    columns = ("classes, solver", "accuracy", "ECE", "log density", "bound", "time (all cores)")
+    columns = ("classes, solver", "accuracy", "ECE", "log density", "bound", "converged", "time (all cores)")
     notes = [
         f"{size:,} vertices, {len(train):,} labelled, {len(test):,} tested. One label in ten is random: no method can "
         f"exceed an accuracy of about {1 - WRONG / 2:.2f} with two classes and {1 - WRONG * 0.8:.2f} with five.",

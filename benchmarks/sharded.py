@@ -37,8 +37,8 @@ NU, LENGTHSCALE, NOISE = 1.5, 5.0, 0.25
 MOST_DIFFERENCE, MOST_RATIO = 1e-6, 2.5
 #: Products with which one is timed: those of a polynomial of this degree, three times.
 DEGREE = 30
-#: Tasks of a product with two shards: a step each, and a piece for the other.
-TASKS = 4
+#: Tasks of a product with two shards: a step each, and every eighth product a state that is kept.
+TASKS = 2 * (1 + 1 / 8)
 
 
 class Taken(NamedTuple):
@@ -197,7 +197,7 @@ def main(*, quick: bool) -> None:
         "order of the file.",
         f"A product of 1,000 vertices, which is nothing but tasks and messages: {1e3 * overhead.clock:.1f} ms "
         f"({1e3 * overhead.processor:.1f}), of which the scheduler {1e3 * overhead.processor_here / TASKS:.2f} ms of "
-        f"its processor for each of {TASKS} tasks.",
+        f"its processor for each of {TASKS:g} tasks.",
         f"Load of the machine at the end: {os.getloadavg()[0]:.1f} processes want its {os.cpu_count()} cores.",
     ]
     publish("sharded", [timings], notes, quick=quick)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.cluster.hierarchy import leaves_list, linkage
 from sklearn.cluster import KMeans
 
 from hypergauss.operators.base import LaplacianOperator
@@ -27,7 +28,8 @@ def order_of(operator: LaplacianOperator, degrees: np.ndarray, seed: int = 0) ->
 
     White noise on the vertices, smoothed as (A A')^k z and divided by the root of the degree, becomes nearly constant
     on every group of vertices that rarely meets others, and differs between groups. A few such vectors are coordinates
-    in which k-means finds the groups: the price is some hundred products, and every later one is quicker.
+    in which k-means finds the groups: the price is some hundred products, and every later one is quicker. Groups that
+    are alike stand side by side, so that one that k-means has cut in two is still in one place.
 
     Parameters
     ----------
@@ -52,6 +54,8 @@ def order_of(operator: LaplacianOperator, degrees: np.ndarray, seed: int = 0) ->
     sample = operator.array(relative, rng.integers(operator.size, size=_SAMPLE))
     number = min(_GROUPS, len(np.unique(sample, axis=0)))  # as many groups as there are places, where these are few
     centres = KMeans(number, n_init=1, max_iter=20, random_state=seed).fit(sample).cluster_centers_
+    if number > 1:
+        centres = centres[leaves_list(linkage(centres, "average", optimal_ordering=True))]
     # The nearest centre c has the least |c|^2 / 2 - c'x.
     groups = ((centres**2).sum(axis=1) / 2 - relative @ centres.T).argmin(axis=1)
     return np.lexsort((degrees, operator.array(groups[:, None])[:, 0]))
