@@ -30,6 +30,11 @@ CASES = {
         "covariates": hg.kernels.Linear(COVARIATES),
         "combine": "product",
     },
+    "a graph by products, covariates before it": {
+        "solver": hg.Iterative(tolerance=1e-10),
+        "H": H.clique_expansion(),
+        "kernel": hg.kernels.Linear(COVARIATES) * hg.kernels.Matern(hg.Spectrum.matrix_free(H.clique_expansion())),
+    },
 }
 
 

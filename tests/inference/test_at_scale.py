@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from hypergauss import Spectrum, parameters
+from hypergauss.exceptions import LearningWarning
 from hypergauss.inference import Iterative, at_scale
 from hypergauss.inference.at_scale import IterativeVariational
 from hypergauss.inference.latent import GaussianLatents, LatentData, LatentModel
+from hypergauss.inference.learning import maximise
 from hypergauss.inference.marginals import Marginals, NaturalSites
 from hypergauss.inference.priors import check_priors, match_priors
 from hypergauss.inference.variational import elbo
@@ -101,7 +103,7 @@ def dense_best(likelihood, y):
 def test_the_sites_of_every_likelihood_reach_the_exact_bound(likelihood, loss):
     model, y, objective = problem(likelihood)
     best = dense_best(likelihood, y)
-    sites, marginals = objective._settle(model)
+    sites, marginals = objective.settle(model)
     reached, there = dense_bound(likelihood, y, sites)
     assert reached > best - loss * OBSERVED - 1e-3
     if likelihood.is_log_concave:  # and so has one top
@@ -141,7 +143,7 @@ def test_two_evaluations_agree_and_later_ones_start_from_the_best_sites():
 
 def test_posteriors_given_the_sites_are_the_dense_ones():
     model, _, objective = problem(Softmax(3))
-    sites, _ = objective._settle(model)
+    sites, _ = objective.settle(model)
     found = GaussianLatents.of(model, ROWS, sites, OPTIONS, workspace=objective.workspace)
     exact = GaussianLatents.of(model, ROWS, sites, "dense")
     assert found.solver == "iterative"
@@ -152,3 +154,26 @@ def test_posteriors_given_the_sites_are_the_dense_ones():
     everywhere = np.arange(N)
     assert np.abs(found.probabilities(everywhere) - exact.probabilities(everywhere)).mean() < 0.01
     assert found.sample(rows, 5, np.random.default_rng(0)).shape == (5, 4, 3)
+
+
+def test_sites_that_do_not_settle_come_with_their_own_marginals_and_a_warning(monkeypatch):
+    monkeypatch.setattr(at_scale, "_MOST_STEPS", 2)
+    likelihood = StudentT(0.3, 4.0)
+    model, y, objective = problem(likelihood)
+    with pytest.warns(LearningWarning, match="still change by"):
+        sites, marginals = objective.settle(model)
+    _, there = dense_bound(likelihood, y, sites)
+    assert np.allclose(marginals.mean, there.mean, atol=0.01 * float(jnp.std(there.mean)) + 1e-3)
+    with pytest.warns(LearningWarning, match="still change by"):
+        value = objective.value(np.asarray(parameters.pack(model)), match_priors(model, check_priors(None)))
+    assert value < dense_best(likelihood, y) + 4 * objective.standard_error + 0.005 * OBSERVED
+
+
+def test_a_model_with_nothing_to_learn_is_evaluated():
+    free, y, _ = problem(Gaussian(0.4))
+    kernel = Matern(KERNEL.spectrum, 2.0, 8.0, variance=2.0, fixed=("nu", "lengthscale", "variance"))
+    model = LatentModel(kernel, Gaussian(0.4, fixed=("noise_variance",)), free.mean, fixed=("mean",))
+    assert not len(parameters.pack(model))
+    learned = maximise(IterativeVariational(model, ROWS, y, OPTIONS), model)
+    exact, _ = dense_bound(model.likelihood, y, learned.state)
+    assert learned.log_evidence == pytest.approx(exact, abs=0.5)

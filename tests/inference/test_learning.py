@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from hypergauss import LogNormal, Spectrum, parameters
-from hypergauss.inference import GaussianModel, Observations, learn
+from hypergauss.exceptions import NumericalError
+from hypergauss.inference import GaussianModel, Observations, learn, maximise
+from hypergauss.inference.gaussian import EvidenceObjective
 from hypergauss.kernels import Bernstein, Linear, Matern
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes
@@ -123,3 +125,21 @@ def test_the_papers_unnormalised_form_can_be_learned(spectrum, drawn):
 def test_bad_priors_are_named_with_their_rule(spectrum, drawn, priors, error, message):
     with pytest.raises(error, match=message):
         learn(start(Matern(spectrum)), drawn, priors=priors)
+
+
+def test_random_starts_that_cannot_be_evaluated_are_left_out(spectrum, drawn):
+    class Steep(EvidenceObjective):
+        first = None
+
+        def value_and_gradient(self, theta, priors):
+            self.first = theta.copy() if self.first is None else self.first
+            if np.abs(theta - self.first).max() > 1.0:
+                raise NumericalError("too steep")
+            return super().value_and_gradient(theta, priors)
+
+    model = learn(start(Matern(spectrum, 1.5, 1.0)), drawn, n_starts=1).model
+    objective = Steep(model, drawn, "low-rank")
+    objective.value_and_gradient(parameters.pack(model), ())
+    learned = maximise(objective, model, n_starts=2)
+    assert learned.converged
+    assert learned.log_evidence == pytest.approx(objective.value(parameters.pack(model), ()), abs=1e-3)

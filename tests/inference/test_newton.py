@@ -80,11 +80,39 @@ def test_points_that_cannot_be_evaluated_are_kept_away_from():
                 raise ConvergenceError("too steep")
             return super().__call__(theta)
 
-    end = climb(Cliff(), [-1.2, 1.0], [0.0, 5.0])
+    end = climb(Cliff(), [-1.2, 1.0], [0.0, 5.0])  # of which the second cannot be evaluated
     assert end.converged
     assert np.allclose(end.theta, Banana.top, atol=1e-4)
     with pytest.raises(ConvergenceError):
         climb(Cliff(), [0.0, 5.0])
+
+
+def test_a_top_that_cannot_be_reached_is_not_said_to_be():
+    class Edge(Banana):
+        def __call__(self, theta):
+            if theta[0] > 0.4:
+                raise ConvergenceError("too steep")
+            return super().__call__(theta)
+
+    end = climb(Edge(), [-1.2, 1.0], max_iterations=200)
+    assert not end.converged
+    assert not end.is_exhausted
+    assert "promises" in end.message
+    assert end.theta[0] == pytest.approx(0.4, abs=0.05)
+
+
+def test_a_search_that_may_go_no_further_looks_where_it_is():
+    class Bowl:
+        def __call__(self, theta):
+            def gain(there):
+                return theta @ theta - there @ there, -2 * there
+
+            return LocalModel(-theta @ theta, -2 * theta, gain)
+
+    end = climb(Bowl(), [0.5, 0.5], max_iterations=1)
+    assert end.converged
+    assert np.allclose(end.theta, 0.0, atol=1e-6)
+    assert climb(Banana(), [-1.2, 1.0], max_iterations=3).is_exhausted
 
 
 def test_a_start_without_a_finite_value_ends_there():

@@ -50,7 +50,7 @@ def expected():
 
 def test_steps_on_two_shards_add_up_to_the_polynomial():
     np.testing.assert_allclose(clenshaw(), expected(), atol=1e-13)
-    assert not steps._MEMORY._states
+    assert not any(steps._MEMORY._states.values())
 
 
 def test_a_worker_that_remembers_nothing_takes_the_steps_again():
@@ -74,10 +74,15 @@ def test_a_task_that_is_run_again_later_gives_the_same():
     np.testing.assert_array_equal(steps.told(shard, state, x, two, received, received)[1], further[1])
 
 
-def test_the_oldest_states_are_forgotten():
+def test_the_latest_recurrences_of_a_shard_are_remembered():
+    both = two_shards()
+    for shard, x in zip(both, (X[:13], X[13:]), strict=True):
+        state = steps.begin(shard, x)
+        for name in "abc":
+            steps.told(shard, state, x, steps.Recurrence(name, 0, 1.0, 0.0))
+    assert {number: list(states) for number, states in steps._MEMORY._states.items()} == {0: ["b", "c"], 1: ["b", "c"]}
+
+
+def test_what_is_told_does_not_keep_all_sums_alive():
     shard, _ = two_shards()
-    state = steps.begin(shard, X[:13])
-    for number in range(steps._MOST_REMEMBERED + 3):
-        steps.told(shard, state, X[:13], steps.Recurrence(str(number), 0, 1.0, 0.0))
-    assert len(steps._MEMORY._states) == steps._MOST_REMEMBERED
-    assert ("0", 0) not in steps._MEMORY._states
+    assert all(piece.base is None for piece in steps.begin(shard, X[:13]).pieces.values())

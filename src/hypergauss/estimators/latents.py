@@ -143,7 +143,9 @@ class LatentFit:
             return GaussianLatents.of(model, self.rows, learned.state, self.solver, inducing=inducing)
         objective = self._objective(model, learned.state)
         if isinstance(objective, IterativeVariational):
-            return GaussianLatents.of(model, self.rows, learned.state, self.solver, workspace=objective.workspace)
+            # The best sites so far may be those of other hyperparameters, which learning did not end with.
+            sites, _ = objective.settle(model)
+            return GaussianLatents.of(model, self.rows, sites, self.solver, workspace=objective.workspace)
         objective.tolerance = TIGHT
         # The function that learning has compiled also finds the sites.
         evaluate = objective.value_and_gradient if self.options["max_iterations"] else objective.value

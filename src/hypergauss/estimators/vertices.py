@@ -70,8 +70,7 @@ class VertexEstimator(BaseEstimator):
 def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
     """Say so if learning was cut short."""
     if not learned.converged:
-        exhausted = len(learned.trace) > max_iterations
-        remedy = f"Raise `max_iterations` above {max_iterations}, or guide" if exhausted else "Guide"
+        remedy = f"Raise `max_iterations` above {max_iterations}, or guide" if learned.is_exhausted else "Guide"
         warnings.warn(
             f"Learning stopped before it converged ({learned.message.strip(' :')}). {remedy} the hyperparameters with "
             "`priors`.",

@@ -95,9 +95,22 @@ class IterativeVariational(EstimatedObjective):
         """The sites of the best evaluation so far."""
         return self.sites
 
+    def value(self, theta: np.ndarray, priors: Matched) -> float:  # noqa: D102
+        return self._evaluate(theta, priors)[0]
+
     def local_model(self, theta: np.ndarray, priors: Matched) -> LocalModel:  # noqa: D102
+        value, setting, found = self._evaluate(theta, priors)
+
+        def curvatures(tangents: list[Numbers]) -> list[Curvature]:
+            pairs = zip(found, tangents, strict=True)
+            return [Curvature.of(terms.system, terms.alpha, tangent, self.rows[:0]) for terms, tangent in pairs]
+
+        return local_model(theta, value, setting, curvatures)
+
+    def _evaluate(self, theta: np.ndarray, priors: Matched) -> tuple[float, _Setting, list[EvidenceTerms]]:
+        """Return the bound plus log prior, and what it was found from; the sites of the highest are kept."""
         model = parameters.unpack(self.model, theta)
-        sites, marginals = self._settle(model)
+        sites, marginals = self.settle(model)
         found = [self._terms(model, sites, latent) for latent in range(model.likelihood.num_latents)]
         self._standard_error = 0.5 * float(np.sqrt(sum(terms.probes.standard_error**2 for terms in found)))
         log_partition = sum(self._log_partition(model, sites, latent, terms) for latent, terms in enumerate(found))
@@ -113,15 +126,9 @@ class IterativeVariational(EstimatedObjective):
             priors,
         )
         value = log_partition + float(_beyond_sites(model, setting, sites)) + float(log_prior(model, priors))
-
-        def curvatures(tangents: list[Numbers]) -> list[Curvature]:
-            pairs = zip(found, tangents, strict=True)
-            return [Curvature.of(terms.system, terms.alpha, tangent, self.rows[:0]) for terms, tangent in pairs]
-
-        local = local_model(theta, value, setting, curvatures)
-        if value > self._highest and local.is_finite:
+        if value > self._highest:
             self._highest, self.sites = value, sites
-        return local
+        return value, setting, found
 
     @property
     def _operator(self) -> Any:
@@ -134,25 +141,27 @@ class IterativeVariational(EstimatedObjective):
         variance = jnp.full(shape, self.model.kernel.mean_variance())
         return _target(self.model.likelihood, Marginals(mean, variance, jnp.zeros(()), jnp.array(True)), self.y)
 
-    def _settle(self, model: LatentModel) -> tuple[NaturalSites, Marginals]:
+    def settle(self, model: LatentModel) -> tuple[NaturalSites, Marginals]:
         """Move sites, from the best so far, until they change no more; return them and their marginals."""
         sites, mixing = self.sites, Mixing(_MEMORY)
         draws, noise = self._draws(model)
-        for _ in range(_MOST_STEPS):
+        for step in range(_MOST_STEPS):
             marginals = self._marginals(model, sites, draws, noise)
             target = _target(model.likelihood, _without_common_shift(model, marginals), self.y)
             change = _relative_change(sites, target)
-            if change < _SETTLED:
-                return sites, marginals
+            # Sites and marginals must belong together: the bound is one of no others.
+            if change < _SETTLED or step == _MOST_STEPS - 1:
+                break
             mixed = mixing.next(np.stack(sites), np.stack(target))
             # A mixture of positive precisions with weights of either sign may not be positive.
             sites = NaturalSites(jnp.asarray(mixed[0]), jnp.maximum(mixed[1], target.precision / _LARGEST_FALL))
-        warn(
-            f"The sites still change by {change:.0%} of their size after {_MOST_STEPS} steps. The bound holds, but "
-            "is not the best there is. Likely cause: a likelihood that is not log-concave.",
-            LearningWarning,
-            stacklevel=2,
-        )
+        if not change < _SETTLED:
+            warn(
+                f"The sites still change by {change:.0%} of their size after {_MOST_STEPS} steps. The bound holds, but "
+                "is not the best there is. Likely cause: a likelihood that is not log-concave.",
+                LearningWarning,
+                stacklevel=2,
+            )
         return sites, marginals
 
     def _draws(self, model: LatentModel) -> tuple[Any, Any]:

@@ -73,8 +73,9 @@ def _parts(kernel: Kernel, row: int, rows: np.ndarray, alpha: np.ndarray, label:
         return [part for term, own in named for part in _parts(term, row, rows, alpha, own)]
     if isinstance(kernel, Product):
         first, second = kernel.factors
-        # What speaks through hyperedges goes on doing so, each observation weighed by the other factor.
-        if not _has_edges(first) and _has_edges(second):
+        # What speaks through hyperedges goes on doing so, each observation weighed by the other factor; and so does
+        # what has no covariances of single vertices.
+        if not second.has_eigenvectors or (_has_edges(second) and not _has_edges(first)):
             first, second = second, first
         weighed = np.asarray(second.gram([row], rows))[0] * alpha
         return _parts(first, row, rows, weighed, kernel.labels[0] if first is kernel.factors[0] else kernel.labels[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -89,7 +90,8 @@ class Learned(NamedTuple):
     """The outcome of learning.
 
     ``log_evidence`` is that of the data alone, without the priors on hyperparameters; ``trace`` holds the objective
-    after each iteration of the start that won, and ``state`` what the objective leaves for a later one.
+    after each iteration of the start that won, ``state`` what the objective leaves for a later one, and
+    ``is_exhausted`` tells whether more iterations would have been taken.
     """
 
     model: Any
@@ -100,6 +102,7 @@ class Learned(NamedTuple):
     message: str
     n_evaluations: int
     state: Any = None
+    is_exhausted: bool = False
 
 
 def maximise(
@@ -125,7 +128,7 @@ def maximise(
     n_starts : int
         How many starts are followed to the end: the given one, and the best of random ones.
     max_iterations : int
-        Of L-BFGS, for each start; 0 keeps the model as it is and only evaluates it.
+        Of L-BFGS, for each start, or evaluations of an estimate; 0 keeps the model as it is and only evaluates it.
     seed : int
         For the random starts.
     report : callable, optional
@@ -154,9 +157,10 @@ def climb(
 ) -> Learned:
     """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
 
-    It ends when an iteration gains less than ``tolerance`` (the objective's own if not given) for each number observed.
+    It ends when an iteration gains less than ``tolerance`` (the objective's own if not given) for each number observed,
+    or where an estimate foresees no larger gain.
 
-    A start where the objective cannot be evaluated ends where it began, with an objective of minus infinity.
+    A start where the objective is not finite ends where it began, with an objective of minus infinity.
     """
     matched = match_priors(model, check_priors(priors))
     loss = _Loss(objective, matched)
@@ -175,6 +179,7 @@ def climb(
         message=end.message,
         n_evaluations=loss.evaluations,
         state=objective.state,
+        is_exhausted=end.is_exhausted,
     )
 
 
@@ -261,7 +266,14 @@ def _ascend(
     # The search may end on a point that could not be evaluated, where the gradient is zero; the lowest seen counts.
     value, theta = lowest[0]
     height = -np.inf if value >= _FAILED else -value / scale
-    return Ascent(theta, height, np.array(trace), converged and result.fun <= loss.worst, str(result.message))
+    return Ascent(
+        theta,
+        height,
+        np.array(trace),
+        converged and result.fun <= loss.worst,
+        str(result.message),
+        is_exhausted=result.nit >= max_iterations,
+    )
 
 
 def _ascend_estimate(
@@ -314,4 +326,13 @@ def _random_starts(
     """Return the most promising of some random points around the first start."""
     shape = (_CANDIDATES_PER_START * n_starts, len(first))
     candidates = np.clip(first + rng.normal(scale=1.5, size=shape), limits[:, 0], limits[:, 1])
-    return sorted(candidates, key=lambda point: loss(point)[0])[:n_starts]
+    found = sorted(((_loss_at(loss, point), tuple(point)) for point in candidates), key=itemgetter(0))
+    return [np.array(point) for value, point in found[:n_starts] if value < _FAILED]
+
+
+def _loss_at(loss: _Loss, theta: np.ndarray) -> float:
+    """Return the loss at a point that need not be a possible one."""
+    try:
+        return loss(theta)[0]
+    except NumericalError:
+        return _FAILED

@@ -20,6 +20,8 @@ from hypergauss.exceptions import NumericalError
 _FIRST_WIDTH, _LARGEST_WIDTH = 1.0, 2.0
 #: A step is taken if it gained at least this share of what was foreseen; the box grows if it gained nearly all.
 _ACCEPTED, _FORESEEN = 0.1, 0.7
+#: A search whose box has shrunk is unfinished if a wide one would promise so many times the gain that ends it.
+_OUT_OF_REACH = 10.0
 #: By how much the box shrinks after a step that was not taken, and at least grows after one that went as foreseen.
 _SHRINKAGE, _GROWTH = 0.3, 2.0
 
@@ -49,6 +51,7 @@ class Ascent(NamedTuple):
     trace: np.ndarray
     converged: bool
     message: str
+    is_exhausted: bool = False  # whether it ended only since it may not go on
 
 
 def climb_by_gradients(
@@ -84,10 +87,16 @@ def climb_by_gradients(
     if not here.is_finite:
         return Ascent(theta, -np.inf, np.array(trace), False, "the start cannot be evaluated")
     width = _FIRST_WIDTH
-    for _ in range(max_iterations):
+    for evaluations in range(max_iterations + 1):
         there, foreseen = _top_within(here, theta, limits, width)
         if foreseen < least_gain():
-            return Ascent(theta, here.value, np.array(trace), True, "nothing more is to be gained")
+            # A box that has shrunk after steps that failed may see little where there is much.
+            further = _top_within(here, theta, limits, max(width, _FIRST_WIDTH))[1]
+            if further < _OUT_OF_REACH * least_gain():
+                return Ascent(theta, here.value, np.array(trace), True, "nothing more is to be gained")
+            return Ascent(theta, here.value, np.array(trace), False, "no step gains what its gradient promises")
+        if evaluations == max_iterations:
+            break
         reached = _attempt(evaluate, there)
         step = there - theta
         gain = (here.gradient + reached.gradient) @ step / 2 if reached.is_finite else -np.inf
@@ -100,7 +109,8 @@ def climb_by_gradients(
         theta, here = there, reached
         trace.append(here.value)
         follow(here.value)
-    return Ascent(theta, here.value, np.array(trace), False, f"not at the top after {max_iterations} evaluations")
+    message = f"not at the top after {max_iterations} evaluations"
+    return Ascent(theta, here.value, np.array(trace), False, message, is_exhausted=True)
 
 
 def _attempt(evaluate: Callable[[np.ndarray], LocalModel], theta: np.ndarray) -> LocalModel:

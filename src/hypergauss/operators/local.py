@@ -29,7 +29,7 @@ class LocalLaplacian(LaplacianOperator):
         self._sources, self._upper, self._order, self._edges, self._dtype = matrices, upper, order, edges, dtype
         self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in matrices)
         self._back = None if order is None else np.argsort(order)
-        # What the last product had between A' and A; threads may empty it at any time.
+        # What the last product had between A' and A.
         self._spare: list[np.ndarray] = []
         self.num_products = 0
 
@@ -106,7 +106,10 @@ class LocalLaplacian(LaplacianOperator):
             return matrix.product(X, scaled_sum(a, [(b, X), *addends]), out=out)
         A, transpose = self._matrices
         # A recurrence goes through here a hundred times: getting memory anew would take as long as the product.
-        spare = self._spare.pop() if self._spare else None
+        try:
+            spare = self._spare.pop()
+        except IndexError:
+            spare = None
         inner = transpose.product(X, out=spare)
         image = A.product(inner, scaled_sum(-a, [(a + b, X), *addends]), out=out)
         self._spare[:] = [inner]

@@ -182,8 +182,8 @@ def extent(shard: Shard) -> Extent:
 
 
 def pieces_of(partial: np.ndarray, shared: dict[int, Columns]) -> Pieces:
-    """Return what each other shard needs of A_b' X_b."""
-    return {other: partial[columns] for other, columns in shared.items()}
+    """Return what each other shard needs of A_b' X_b, as copies: a view would keep all of it alive."""
+    return {other: np.array(partial[columns]) for other, columns in shared.items()}
 
 
 def sent(state: State, other: int) -> Pieces:

@@ -19,8 +19,8 @@ import numpy as np
 from hypergauss.operators.shards import Pieces, Shard, State, combined, pieces_of
 from hypergauss.operators.threaded import scaled_sum
 
-#: States that a worker remembers; those of recurrences that ended are forgotten anyway.
-_MOST_REMEMBERED = 16
+#: Recurrences of which a worker remembers a shard's state: those of two relations run side by side.
+_REMEMBERED = 2
 
 
 class Recurrence(NamedTuple):
@@ -63,15 +63,14 @@ def told(shard: Shard, state: State, X: np.ndarray, recurrence: Recurrence, *rec
 
 def reached(shard: Shard, state: State, X: np.ndarray, recurrence: Recurrence, *received: Pieces) -> State:
     """Take steps from a state, and return where they lead."""
-    key = recurrence.name, shard.number
-    taken, here = _MEMORY.recall(key) or (recurrence.start, state)
+    taken, here = _MEMORY.recall(shard, recurrence) or (recurrence.start, state)
     if not recurrence.start <= taken <= recurrence.stop:
         taken, here = recurrence.start, state
     for step in range(taken - recurrence.start, len(recurrence.factors)):
         addends = [(recurrence.factors[step], X)]
         block = _product(shard, here, recurrence.a, recurrence.b, addends, _of_step(shard, step, received))
         here = _state(shard, block, here.here)
-    _MEMORY.keep(key, recurrence.stop, here)
+    _MEMORY.keep(shard, recurrence, here)
     return here
 
 
@@ -88,32 +87,34 @@ def last(
     """Take steps, and return a Delta here + b here - before + c Y + ..., with a block Y for each factor c."""
     blocks, received = blocks_and_received[: len(factors)], blocks_and_received[len(factors) :]
     here = reached(shard, state, X, recurrence, *received)  # type: ignore[arg-type]
-    _MEMORY.forget((recurrence.name, shard.number))
+    _MEMORY.forget(shard, recurrence)
     addends = list(zip(factors, blocks, strict=True))
     pieces = _of_step(shard, len(recurrence.factors), received)  # type: ignore[arg-type]
     return _product(shard, here, a, b, addends, pieces)  # type: ignore[arg-type]
 
 
 class _Memory:
-    """States by recurrence and shard, with the number of steps that each has taken; the oldest are forgotten."""
+    """The states of a shard's latest recurrences, with the number of steps that each has taken."""
 
     def __init__(self) -> None:
-        self._states: OrderedDict[tuple[str, int], tuple[int, State]] = OrderedDict()
+        self._states: dict[int, OrderedDict[str, tuple[int, State]]] = {}
         self._lock = Lock()
 
-    def recall(self, key: tuple[str, int]) -> tuple[int, State] | None:
-        return self._states.get(key)
-
-    def keep(self, key: tuple[str, int], taken: int, state: State) -> None:
+    def recall(self, shard: Shard, recurrence: Recurrence) -> tuple[int, State] | None:
         with self._lock:
-            self._states[key] = taken, state
-            self._states.move_to_end(key)
-            while len(self._states) > _MOST_REMEMBERED:
-                self._states.popitem(last=False)
+            return self._states.get(shard.number, OrderedDict()).get(recurrence.name)
 
-    def forget(self, key: tuple[str, int]) -> None:
+    def keep(self, shard: Shard, recurrence: Recurrence, state: State) -> None:
         with self._lock:
-            self._states.pop(key, None)
+            states = self._states.setdefault(shard.number, OrderedDict())
+            states[recurrence.name] = recurrence.stop, state
+            states.move_to_end(recurrence.name)
+            while len(states) > _REMEMBERED:
+                states.popitem(last=False)
+
+    def forget(self, shard: Shard, recurrence: Recurrence) -> None:
+        with self._lock:
+            self._states.get(shard.number, OrderedDict()).pop(recurrence.name, None)
 
 
 _MEMORY = _Memory()

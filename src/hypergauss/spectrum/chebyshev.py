@@ -40,6 +40,8 @@ _FIRST_NODES = 128
 _ROUNDING = 1e-13
 #: Vectors that are multiplied at once where no more than sums are kept of them.
 _AT_ONCE = 16
+#: Terms of a sum after which it is settled: one that is only promised keeps all of its terms.
+_SETTLED_EVERY = 8
 #: Ellipses looked at, by how far rho exceeds 1.
 _ELLIPSES = np.geomspace(1e-4, 1e3, 600)
 
@@ -141,8 +143,10 @@ def apply_all(operator: LaplacianOperator, coefficients: np.ndarray, X: Any) -> 
     first = next(terms)
     number = first.dtype.type
     totals = [number(c) * first for c in coefficients[:, 0]]
-    for by_polynomial, term in zip(coefficients[:, 1:].T, terms, strict=True):
+    for k, (by_polynomial, term) in enumerate(zip(coefficients[:, 1:].T, terms, strict=True)):
         totals = [total + number(c) * term for total, c in zip(totals, by_polynomial, strict=True)]
+        if k % _SETTLED_EVERY == 0:
+            totals = [operator.settle(total) for total in totals]
     return [operator.leave(total) for total in totals]
 
 

@@ -166,3 +166,10 @@ def test_its_top_is_offered_as_a_start_where_there_is_one():
         objective, evidence = leading(case, n_deflated)
         assert evidence is None
         assert objective.further_starts(theta, ()) == []
+
+
+def test_a_kernel_without_a_plain_filter_has_no_such_start():
+    case = problem(Matern(SPECTRUM, 2.0, 4.0) * Linear(COVARIATES))
+    objective, evidence = leading(case)
+    assert evidence is None
+    assert objective.further_starts(np.asarray(parameters.pack(objective.model)), ()) == []

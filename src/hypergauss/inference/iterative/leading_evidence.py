@@ -45,10 +45,17 @@ class LeadingEvidence(NamedTuple):
 
     @classmethod
     def of(cls, model: Any, observations: Observations, workspace: Workspace, priors: Matched) -> Self | None:
-        """Gather the sums, or return None where sites have noise of their own or there are no eigenvectors."""
+        """Gather the sums, or return None where they are not enough.
+
+        That is where sites have noise of their own, where there are no eigenvectors, or where no term of the kernel is
+        a plain filter of the Laplacian that these belong to.
+        """
         workspace.find_subspace()
         subspace = workspace.subspace
-        if subspace is None or not observations.is_uniform:
+        is_plain = any(
+            is_first and weights is None for _, weights, _, is_first in workspace.structure.skeleton.spectral
+        )
+        if subspace is None or not observations.is_uniform or not is_plain:
             return None
         Q = workspace.operator.array(subspace.vectors, observations.rows).astype(np.float64)
         data = np.hstack([observations.mean, np.ones((len(observations.rows), 1))])
