@@ -163,7 +163,9 @@ def test_sites_that_do_not_settle_come_with_their_own_marginals_and_a_warning(mo
     with pytest.warns(LearningWarning, match="still change by"):
         sites, marginals = objective.settle(model)
     _, there = dense_bound(likelihood, y, sites)
-    assert np.allclose(marginals.mean, there.mean, atol=0.01 * float(jnp.std(there.mean)) + 1e-3)
+    _, elsewhere = dense_bound(likelihood, y, at_scale._target(likelihood, there, jnp.asarray(y)))
+    off, moved = (float(jnp.linalg.norm(other.mean - there.mean)) for other in (marginals, elsewhere))
+    assert off < 0.1 * moved
     with pytest.warns(LearningWarning, match="still change by"):
         value = objective.value(np.asarray(parameters.pack(model)), match_priors(model, check_priors(None)))
     assert value < dense_best(likelihood, y) + 4 * objective.standard_error + 0.005 * OBSERVED
