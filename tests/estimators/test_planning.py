@@ -9,6 +9,7 @@ from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators import planning
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.exceptions import InsufficientMemoryError
+from hypergauss.report.content import _layout
 
 
 @pytest.fixture(scope="module")
@@ -116,5 +117,8 @@ def test_a_model_without_eigenvectors_has_a_report_with_the_hyperedges_that_spea
     model = hg.HypergraphGPRegressor(planted.hypergraph, solver=settings, learn=False).fit(y.index, y)
     hg.write_report(model, tmp_path / "report.html", y)
     assert "speak" in (tmp_path / "report.html").read_text()
+    exact = hg.HypergraphGPRegressor(planted.hypergraph, solver="low-rank", learn=False).fit(y.index, y)
+    for ours, theirs in zip(_layout(model), _layout(exact), strict=True):
+        assert abs(np.corrcoef(ours, theirs)[0, 1]) > 0.99
     loudest = model.explain(1).edges.iloc[0]
     assert planted.hypergraph.incidence[1, [loudest["edge"]]].sum() == 1

@@ -21,6 +21,8 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.contributions import edge_values
 from hypergauss.kernels import Product, SpectralKernel, Sum
 from hypergauss.report.words import learned
+from hypergauss.spectrum import Spectrum
+from hypergauss.spectrum.leading import leading_subspace
 from hypergauss.suggestions import suggest_vertices
 
 #: Of intervals, and how many standard deviations that is.
@@ -158,7 +160,7 @@ def _calibration(assessment: Assessment, domain: Domain, is_classifier: bool) ->
 
 
 def _layout(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return coordinates in [0, 1] from the leading eigenvectors that the kernel already knows.
+    """Return coordinates in [0, 1] from the leading eigenvectors: those that the kernel knows, or else three by heat.
 
     Eigenvectors of the random walk, that is divided by the first; half of each coordinate is its rank, which keeps a
     few outliers from pressing all others together.
@@ -169,11 +171,18 @@ def _layout(model: Any) -> tuple[np.ndarray, np.ndarray]:
     n = kernel.num_vertices
     columns = [np.zeros(n), np.zeros(n)]
     if spectral:
-        U = spectral[0].spectrum.vertex_vectors
+        U = _leading_vectors(spectral[0].spectrum)
         first = np.abs(U[:, 0]) if U.shape[1] else np.zeros(n)
         scale = np.where(first > 1e-6, first, np.inf)
         columns = [U[:, j] / scale if j < U.shape[1] else np.zeros(n) for j in (1, 2)]
     return _spread(columns[0]), _spread(columns[1])
+
+
+def _leading_vectors(spectrum: Spectrum) -> np.ndarray:
+    if not spectrum.is_matrix_free:
+        return spectrum.vertex_vectors
+    operator = spectrum.source.multiplier()
+    return operator.array(leading_subspace(operator.in_single(), 3, np.random.default_rng(0)).vectors).astype(float)
 
 
 def _spread(values: np.ndarray) -> np.ndarray:
