@@ -120,7 +120,7 @@ def main(size: int, mode: str) -> dict[str, Any]:
         found["final_mean"] = {"seconds": (wall, busy), "r2": problem.r2(mean)}
         wall, busy, std = clocked(lambda: np.sqrt(posterior.variance(everywhere)))
         found["std"] = {"seconds": (wall, busy), "coverage": _coverage(problem, mean, std, float(model.noise_variance))}
-    found["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    found["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     return found
 
 

@@ -14,7 +14,7 @@ pytest.importorskip("dask.array", reason="dask is not installed: pip install hyp
 from hypergauss import Hypergraph, Spectrum, kernels, parameters  # noqa: E402
 from hypergauss.datasets import make_planted_hypergraph  # noqa: E402
 from hypergauss.exceptions import ClusterError, FileError  # noqa: E402
-from hypergauss.inference import GaussianModel, Observations, Prior, Sites, condition  # noqa: E402
+from hypergauss.inference import GaussianModel, Observations, Prior, Sites, condition, learn  # noqa: E402
 from hypergauss.inference.iterative import Iterative  # noqa: E402
 from hypergauss.inference.iterative.evidence import IterativeEvidence  # noqa: E402
 from hypergauss.operators import LocalLaplacian, ShardedLaplacian, cluster, ordering  # noqa: E402
@@ -292,6 +292,33 @@ def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(client, local, pla
     assert len(calls) > 8
     assert victim[0] not in client.nthreads()
     np.testing.assert_allclose(found, posterior(local, planted, steep).mean(np.arange(N)), atol=1e-10)
+
+
+def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(client, local, planted, monkeypatch):
+    operator = ShardedLaplacian.of_incidence(normalised_incidence(planted.hypergraph), client=client)
+    victim = sorted(client.run(os.getpid).items())[0]
+    unharmed, calls = ShardedLaplacian.clenshaw, []
+
+    def deadly(*arguments):
+        image = unharmed(*arguments)
+        calls.append(None)
+        if len(calls) == 12:
+            os.kill(victim[1], signal.SIGKILL)
+        return image
+
+    monkeypatch.setattr(ShardedLaplacian, "clenshaw", deadly)  # of the operator in single precision too
+    rows, targets = observed(planted)
+
+    def learned(products):
+        model = GaussianModel(gentle(spectrum_of(products)), np.array(1.0), np.zeros(targets.shape[1]))
+        options = Iterative(n_probes=4, n_deflated=0)
+        return learn(model, Observations.of(rows, targets), solver=options, n_starts=1, max_iterations=1)
+
+    found, expected = learned(operator), learned(local)
+    assert len(calls) > 20
+    assert victim[0] not in client.nthreads()
+    np.testing.assert_allclose(parameters.pack(found.model), parameters.pack(expected.model), atol=1e-5)
+    assert found.log_evidence == pytest.approx(expected.log_evidence, rel=1e-5)
 
 
 def test_shards_stay_where_they_are_and_are_spread_evenly():

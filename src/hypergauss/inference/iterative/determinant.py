@@ -41,8 +41,8 @@ def log_determinant(system: System) -> Probes:
         return Probes(system.solve(coloured).x, preconditioned, system.log_det(), system.log_det_bound)
     while True:
         preconditioner = system.preconditioner
-        coloured = _draw(system)
-        preconditioned = preconditioner.solve(coloured)
+        coloured = system.operator.settle(_draw(system))
+        preconditioned = system.operator.settle(preconditioner.solve(coloured))
         squares = system.operator.fetch(system.operator.dot(coloured, preconditioned))
         solution = system.solve(coloured)
         if system.preconditioner is preconditioner:
