@@ -174,6 +174,17 @@ def test_classes_covariates_and_a_second_relation(folder, tmp_path, capsys):
     np.testing.assert_allclose(table["probability_left"] + table["probability_right"], 1.0)
 
 
+def test_a_solver_can_be_named_and_is_told(folder, tmp_path, capsys):
+    out = tmp_path / "results"
+    arguments = ["--edges", folder / "edges.csv", "--labels", folder / "values.csv", "--folds", 0, "--out", out]
+    code, _, _ = run(capsys, "fit", *arguments, "--solver", "iterative")
+    assert code == 0
+    metrics = json.loads((out / "metrics.json").read_text())
+    assert metrics["solver"] == "iterative"
+    assert metrics["solver_plan"].startswith("iterative solver, predicted to take")
+    assert {path.name for path in out.iterdir()} == RESULTS
+
+
 def test_a_wide_table_makes_hyperedges_of_categories_and_covariates_of_measurements(tmp_path, capsys):
     rng = np.random.default_rng(0)
     kinds = rng.integers(3, size=40)

@@ -71,6 +71,7 @@ def _model(problem: inputs.Problem, options: argparse.Namespace) -> Any:
         "covariates": problem.covariates,
         "size_exponent": _size_exponent(options.size_exponent, is_free=kernel == "bernstein"),
         "rank": options.rank,
+        "solver": options.solver,
         "random_state": options.seed,
     }
     if not problem.is_classification:
@@ -127,6 +128,8 @@ def _metrics(model: Any, problem: inputs.Problem, assessment: Assessment | None,
         "hyperparameters": plain(model.hyperparameters_),
         "size_exponent": plain(model.size_exponent_),
         "relation_weights": plain(model.relation_weights_),
+        "solver": model.solver_,
+        "solver_plan": model.solver_plan_,
         **evidence,
         **({"classes": model.classes_} if is_classifier else {}),
         "notes": notes,

@@ -135,6 +135,12 @@ def _fit(commands: argparse._SubParsersAction) -> None:
     )
     group.add_argument("--rank", type=int, metavar="R", help="truncate the spectrum, for large hypergraphs")
     group.add_argument(
+        "--solver",
+        choices=["auto", "dense", "low-rank", "iterative"],
+        default="auto",
+        help="told from predicted time and memory unless named",
+    )
+    group.add_argument(
         "--folds", type=int, default=5, metavar="K", help="of the cross-validation, 0 for none (%(default)s)"
     )
     group.add_argument("--seed", type=int, default=0, help="for all random choices (%(default)s)")
