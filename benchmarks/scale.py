@@ -56,7 +56,8 @@ def draw(sizes: np.ndarray, seconds: dict[str, np.ndarray], memory: np.ndarray) 
         text = f"{label}: exponent {_slope(sizes, seconds[label]):.2f}"
         left.loglog(sizes, seconds[label], style, color=colour, label=text)
     left.set(ylabel="seconds by the clock", title="Time (exponents from 100,000 on)")
-    left.legend(frameon=False, fontsize=9)
+    left.set_ylim(top=100 * max(values.max() for values in seconds.values()))  # room for the legend
+    left.legend(frameon=False, fontsize=9, loc="upper left")
     right.loglog(sizes, memory, "o-", color=BLUE, label=f"exponent {_slope(sizes, memory):.2f}")
     right.set(ylabel="GB", title="Peak memory of the process")
     right.yaxis.set_major_formatter(FormatStrFormatter("%g"))
