@@ -30,6 +30,10 @@ CASES = {
         "covariates": hg.kernels.Linear(COVARIATES),
         "combine": "product",
     },
+    "products and a truncated spectrum": {
+        "solver": hg.Iterative(tolerance=1e-10),
+        "kernel": hg.kernels.Matern(hg.Spectrum.of(H, rank=4)),
+    },
     "a graph by products, covariates before it": {
         "solver": hg.Iterative(tolerance=1e-10),
         "H": H.clique_expansion(),

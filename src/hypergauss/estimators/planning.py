@@ -152,6 +152,7 @@ def _iterative_cost(relations: Mapping[str, Hypergraph | Graph], options: Iterat
         N, _, nnz = _sizes(relation)
         columns = _ESTIMATES * (_COLUMNS + min(options.probes_for(N), N)) + options.n_samples
         seconds += _PRODUCTS * columns * nnz / (_INCIDENCES * num_cores())
+        # As measured: copies of the matrix in both precisions, some 27 blocks of 16 vectors, and the subspace.
         memory += 120.0 * nnz + N * (8.0 * 16 * 27 + 12.0 * options.n_deflated)
     return Cost(seconds, memory)
 

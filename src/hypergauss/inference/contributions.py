@@ -6,8 +6,8 @@ and for a filter of the spectrum K = rest I + U diag(w) U', where A = U diag(s) 
 
     K_vt a = rest a_v + sum over e of A_ve g_e,    g = V diag(w / s) U_t' a.
 
-Each hyperedge has one value g_e, which it tells all its members, as loudly as they take part (A_ve). Without
-eigenvectors K is a polynomial p of Delta = I - A A', and division by 1 - l leaves p(l) = p(1) + (1 - l) q(l), so that
+Each hyperedge has one value g_e, which it tells all its members, as loudly as they take part (A_ve). Where the solver
+is the iterative one, K is a polynomial p of Delta = I - A A', and division by 1 - l leaves p(l) = p(1) + (1 - l) q(l):
 
     K_vt a = p(1) a_v + sum over e of A_ve g_e,       g = A' q(Delta) a.
 """
@@ -30,7 +30,7 @@ from hypergauss.spectrum.laplacians import MatrixFreeLaplacian, ZhouLaplacian
 
 #: Singular values, relative to one, below which a left vector is no longer told by the right one.
 _SMALL = 1e-8
-#: Error of the polynomial where there are no eigenvectors, relative to the filter's largest value.
+#: Error of the polynomial that stands for a filter, relative to the filter's largest value.
 _TOLERANCE = 1e-12
 #: 1 - l in Chebyshev polynomials on [0, 1], where all eigenvalues of Zhou's Laplacian are.
 _COMPLEMENT = (0.5, -0.5)
@@ -63,29 +63,42 @@ def edge_parts(posterior: Posterior, row: int, label: str = "hypergraph") -> lis
     Arrays have one column an output.
     """
     rows = np.asarray(posterior.sites.rows)
-    alpha = posterior.dual_weights()
-    return [part for column in alpha.T for part in _parts(posterior.prior.kernel, row, rows, column, label)]
+    kernel, by_products = posterior.prior.kernel, _is_by_products(posterior)
+    return [
+        part
+        for column in posterior.dual_weights().T
+        for part in _parts(kernel, row, rows, column, label, by_products=by_products)
+    ]
 
 
-def _parts(kernel: Kernel, row: int, rows: np.ndarray, alpha: np.ndarray, label: str) -> list[Part]:
+def _is_by_products(posterior: Posterior) -> bool:
+    """Return whether means are products with the Laplacian itself, whatever eigenvectors a kernel may have too."""
+    return posterior.solver == "iterative"
+
+
+def _parts(
+    kernel: Kernel, row: int, rows: np.ndarray, alpha: np.ndarray, label: str, *, by_products: bool
+) -> list[Part]:
     if isinstance(kernel, Sum):
         named = zip(kernel.terms, kernel.labels, strict=True)
-        return [part for term, own in named for part in _parts(term, row, rows, alpha, own)]
+        return [part for term, own in named for part in _parts(term, row, rows, alpha, own, by_products=by_products)]
     if isinstance(kernel, Product):
         first, second = kernel.factors
         # What speaks through hyperedges goes on doing so, each observation weighed by the other factor; and so does
-        # what has no covariances of single vertices.
-        if not second.has_eigenvectors or (_has_edges(second) and not _has_edges(first)):
+        # a filter of which there are only products.
+        is_filter = by_products and isinstance(second, SpectralKernel)
+        if is_filter or (_has_edges(second) and not _has_edges(first)):
             first, second = second, first
         weighed = np.asarray(second.gram([row], rows))[0] * alpha
-        return _parts(first, row, rows, weighed, kernel.labels[0] if first is kernel.factors[0] else kernel.labels[1])
+        own = kernel.labels[0] if first is kernel.factors[0] else kernel.labels[1]
+        return _parts(first, row, rows, weighed, own, by_products=by_products)
     if isinstance(kernel, SpectralKernel) and _has_edges(kernel):
-        return [_spectral_part(kernel, row, rows, alpha, label)]
+        return [_spectral_part(kernel, row, rows, alpha, label, by_products=by_products)]
     none = np.zeros(0)
-    if kernel.has_eigenvectors:
-        whole = float(np.asarray(kernel.gram([row], rows))[0] @ alpha)
-    else:
+    if by_products and isinstance(kernel, SpectralKernel):
         whole = float(_filtered(kernel, rows, alpha, filter_expansion(kernel, _TOLERANCE).coefficients)[row])
+    else:
+        whole = float(np.asarray(kernel.gram([row], rows))[0] @ alpha)
     return [Part(label, none.astype(int), none, whole)]
 
 
@@ -125,7 +138,8 @@ def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph"
     for part, own in zip(parts, labels, strict=True):
         if isinstance(part, SpectralKernel) and _has_edges(part):
             A = _incidence(part)
-            found.append(EdgeValues(own, A, _voices(part, rows, alpha).of(np.arange(A.shape[1]))))
+            voices = _voices(part, rows, alpha, by_products=_is_by_products(posterior))
+            found.append(EdgeValues(own, A, voices.of(np.arange(A.shape[1]))))
     return found
 
 
@@ -142,10 +156,10 @@ class _Voices(NamedTuple):
         return self.edge_vectors[edges] @ self.through
 
 
-def _voices(kernel: Any, rows: np.ndarray, alpha: np.ndarray) -> _Voices:
-    """Return what hyperedges tell, from eigenvectors; without them g itself, as the only vector."""
+def _voices(kernel: Any, rows: np.ndarray, alpha: np.ndarray, *, by_products: bool) -> _Voices:
+    """Return what hyperedges tell, from eigenvectors; by products g itself, as the only vector."""
     spectrum = kernel.spectrum  # a hypergraph's, which has singular values and vectors of both sides
-    if kernel.has_eigenvectors:
+    if not by_products:
         s = spectrum.singular_values
         coefficients = np.asarray(feature_weights(kernel)) * (spectrum.vertex_vectors[rows].T @ alpha)
         clear = s > _SMALL
@@ -155,7 +169,8 @@ def _voices(kernel: Any, rows: np.ndarray, alpha: np.ndarray) -> _Voices:
         )
     quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
     g = _incidence(kernel).T @ _filtered(kernel, rows, alpha, quotient)
-    return _Voices(g[:, None], np.ones(1), np.zeros(0), float(rest[0]) * float(kernel.density().scale))
+    nothing = np.zeros(spectrum.vertex_vectors.shape[1])
+    return _Voices(g[:, None], np.ones(1), nothing, float(rest[0]) * float(kernel.density().scale))
 
 
 def _filtered(kernel: Any, rows: np.ndarray, alpha: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
@@ -167,9 +182,11 @@ def _filtered(kernel: Any, rows: np.ndarray, alpha: np.ndarray, coefficients: np
     return operator.array(chebyshev.apply(operator, expansion, operator.vector(whole)))[:, 0]
 
 
-def _spectral_part(kernel: Any, row: int, rows: np.ndarray, alpha: np.ndarray, label: str) -> Part:
+def _spectral_part(
+    kernel: Any, row: int, rows: np.ndarray, alpha: np.ndarray, label: str, *, by_products: bool
+) -> Part:
     incidence = _incidence(kernel)[[row]]
-    voices = _voices(kernel, rows, alpha)
+    voices = _voices(kernel, rows, alpha, by_products=by_products)
     rest = voices.rest * float(alpha[rows == row].sum())
     rest += float(kernel.spectrum.vertex_vectors[row] @ voices.untold)
     return Part(label, incidence.indices, incidence.data * voices.of(incidence.indices), rest)

@@ -24,7 +24,7 @@ _REMEMBERED = 2
 
 
 class Recurrence(NamedTuple):
-    """Steps b' = a Delta b + b_ b - before + c X, from a state that has taken some of them, with a c for each more.
+    """Steps to a Delta here + b here - before + c X, from a state that has taken some of them, a c for each more.
 
     Attributes
     ----------
