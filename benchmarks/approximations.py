@@ -21,7 +21,7 @@ from benchmarks.common import RESULTS, is_quick, publish, table
 from benchmarks.planted import NOISE, Problem, planted
 from hypergauss import Spectrum, select_inducing_vertices
 from hypergauss.inference import Iterative, Prior, Sites, condition
-from hypergauss.inference.iterative.covariance import Covariance, Structure
+from hypergauss.solvers.iterative.covariance import Covariance, Structure
 from hypergauss.kernels import Matern
 
 NU, LENGTHSCALE = 1.5, 5.0

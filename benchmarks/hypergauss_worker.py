@@ -12,7 +12,7 @@ from benchmarks.contest import START, contend
 from benchmarks.problem import Problem
 from hypergauss import Hypergraph, Spectrum, kernels, parameters
 from hypergauss.inference import GaussianModel, Observations, learn
-from hypergauss.inference.conditioning import evidence_of
+from hypergauss.solvers.choose import evidence_of
 
 problem = Problem.load(sys.argv[1])
 observations = Observations.of(problem.rows, problem.targets[:, None])

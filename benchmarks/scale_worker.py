@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.planted import NOISE, Problem, planted
 from hypergauss import Spectrum
 from hypergauss.inference import GaussianModel, Iterative, Observations, condition, maximise
-from hypergauss.inference.iterative.evidence import IterativeEvidence
+from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.kernels import Matern
 from hypergauss.metrics import interval_coverage
 from hypergauss.operators import LaplacianOperator

@@ -25,7 +25,7 @@ from benchmarks.planted import NOISE, Problem, planted
 from hypergauss import Spectrum
 from hypergauss.inference import GaussianModel, Iterative, Observations, condition, learn
 from hypergauss.inference.gaussian import EvidenceObjective
-from hypergauss.inference.learning import Learned
+from hypergauss.learning.search import Learned
 from hypergauss.kernels import Matern
 from hypergauss.parameters import as_array, pack, values
 

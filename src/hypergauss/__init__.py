@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, drawing, inference, io, kernels, maps, metrics, operators, plotting, spectrum
-    from hypergauss.assessment import assess
+    from hypergauss import datasets, inference, io, kernels, likelihoods, metrics, operators, plotting, solvers, spectrum
+    from hypergauss.analysis import assess, smooth_covariates, suggest_vertices
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.factorisation import KPMF
-    from hypergauss.graph import Graph
-    from hypergauss.hypergraph import Hypergraph
-    from hypergauss.inducing import select_inducing_vertices
-    from hypergauss.inference import Iterative, LogNormal
+    from hypergauss.hypergraph import Graph, Hypergraph
+    from hypergauss.inference import select_inducing_vertices
+    from hypergauss.interop import to_gpjax, to_gpytorch, to_sklearn
     from hypergauss.io import (
         from_hyperedge_index,
         from_hypernetx,
@@ -34,101 +33,69 @@ if TYPE_CHECKING:
         write_hif,
         write_table,
     )
-    from hypergauss.neighbours import to_gpjax, to_gpytorch, to_sklearn
+    from hypergauss.learning import LogNormal
+    from hypergauss.plotting import drawing, maps
     from hypergauss.report import write_report
-    from hypergauss.saving import load, save
-    from hypergauss.smoothing import smooth_covariates
+    from hypergauss.solvers import Iterative
     from hypergauss.spectrum import Spectrum
-    from hypergauss.suggestions import suggest_vertices
+    from hypergauss.storage import load, save
 
-__all__ = [
-    "KPMF",
-    "Graph",
-    "Hypergraph",
-    "HypergraphGPClassifier",
-    "HypergraphGPLVM",
-    "HypergraphGPRegressor",
-    "Iterative",
-    "LogNormal",
-    "SpectralEmbedding",
-    "Spectrum",
-    "__version__",
-    "assess",
-    "datasets",
-    "drawing",
-    "from_hyperedge_index",
-    "from_hypernetx",
-    "from_networkx",
-    "from_xgi",
-    "inference",
-    "io",
-    "kernels",
-    "load",
-    "maps",
-    "metrics",
-    "operators",
-    "plotting",
-    "read_hif",
-    "read_table",
-    "save",
-    "select_inducing_vertices",
-    "smooth_covariates",
-    "spectrum",
-    "suggest_vertices",
-    "to_gpjax",
-    "to_gpytorch",
-    "to_hyperedge_index",
-    "to_hypernetx",
-    "to_networkx",
-    "to_sklearn",
-    "to_xgi",
-    "write_hif",
-    "write_report",
-    "write_table",
-]
-
+#: Where each name lives; a name that is a module of its own lives in itself.
 _HOMES = {
     "KPMF": "factorisation",
-    "Graph": "graph",
+    "Graph": "hypergraph",
     "Hypergraph": "hypergraph",
     "HypergraphGPClassifier": "estimators",
     "HypergraphGPLVM": "embedding",
     "HypergraphGPRegressor": "estimators",
-    "Iterative": "inference",
-    "LogNormal": "inference",
+    "Iterative": "solvers",
+    "LogNormal": "learning",
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
-    "assess": "assessment",
-    "load": "saving",
-    "to_gpjax": "neighbours",
-    "to_gpytorch": "neighbours",
-    "to_sklearn": "neighbours",
-    "save": "saving",
-    "select_inducing_vertices": "inducing",
-    "smooth_covariates": "smoothing",
-    "suggest_vertices": "suggestions",
-    "write_report": "report",
+    "assess": "analysis",
+    "datasets": "",
+    "drawing": "plotting",
     "from_hyperedge_index": "io",
     "from_hypernetx": "io",
     "from_networkx": "io",
     "from_xgi": "io",
+    "inference": "",
+    "io": "",
+    "kernels": "",
+    "likelihoods": "",
+    "load": "storage",
+    "maps": "plotting",
+    "metrics": "",
+    "operators": "",
+    "plotting": "",
     "read_hif": "io",
     "read_table": "io",
+    "save": "storage",
+    "select_inducing_vertices": "inference",
+    "smooth_covariates": "analysis",
+    "solvers": "",
+    "spectrum": "",
+    "suggest_vertices": "analysis",
+    "to_gpjax": "interop",
+    "to_gpytorch": "interop",
     "to_hyperedge_index": "io",
     "to_hypernetx": "io",
     "to_networkx": "io",
+    "to_sklearn": "interop",
     "to_xgi": "io",
     "write_hif": "io",
+    "write_report": "report",
     "write_table": "io",
 }
 
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"hypergauss.{_HOMES[name]}"), name)
-    if name in __all__:
-        return import_module(f"hypergauss.{name}")
-    raise AttributeError(f"module 'hypergauss' has no attribute {name!r}")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'hypergauss' has no attribute {name!r}")
+    return getattr(import_module(f"hypergauss.{home}"), name) if home else import_module(f"hypergauss.{name}")
 
 
 def __dir__() -> list[str]:

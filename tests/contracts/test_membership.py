@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 from hypergauss import kernels, likelihoods
-from hypergauss.inference.conditioning import SOLVERS
-from hypergauss.inference.posterior import Posterior
+from hypergauss.solvers.choose import SOLVERS
+from hypergauss.solvers.posterior import Posterior
 from tests.contracts.cases import KERNELS, LIKELIHOODS
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hypergauss import parameters
 from hypergauss.inference import GaussianModel, Iterative, Observations, Prior, condition
-from hypergauss.inference.conditioning import SOLVERS, evidence_of
+from hypergauss.solvers.choose import SOLVERS, evidence_of
 from tests import oracles
 from tests.contracts.cases import FEATURELESS, KERNELS, NEEDING_EIGENVECTORS
 from tests.hypergraphs import relabelled

@@ -8,7 +8,7 @@ from io import BytesIO
 
 import pytest
 
-from hypergauss.cache import cache_folder
+from hypergauss.datasets.cache_folder import cache_folder
 from hypergauss.datasets import fetch_movielens_100k, movielens
 from hypergauss.datasets.download import Download
 

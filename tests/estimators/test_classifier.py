@@ -13,7 +13,7 @@ from hypergauss import HypergraphGPClassifier, Spectrum
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
 from hypergauss.exceptions import LearningWarning
 from hypergauss.inference import LogNormal
-from hypergauss.inference.projection import SpectralFeatures
+from hypergauss.solvers.projection import SpectralFeatures
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import RobustMax, Softmax
 from tests.hypergraphs import random_hypergraph

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.filters import Grid, Modes, Side
+from hypergauss.factorisation.spectral_prior import Grid, Modes, Side
 from hypergauss.factorisation.ratings import tabulate, views
 from hypergauss.factorisation.sides import levels, stack_relations
 from hypergauss.spectrum import Spectrum

@@ -5,7 +5,7 @@ import numpy as np
 from scipy.stats import multivariate_normal
 
 from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.filters import RATE, SHAPE
+from hypergauss.factorisation.spectral_prior import RATE, SHAPE
 from hypergauss.factorisation.sides import levels
 from tests.factorisation.problems import GRID, make_problem
 

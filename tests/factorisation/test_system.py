@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hypergauss.exceptions import NumericalError
-from hypergauss.factorisation.filters import Hyperparameters
+from hypergauss.factorisation.spectral_prior import Hyperparameters
 from hypergauss.factorisation.system import (
     System,
     conjugate_gradients,
@@ -14,7 +14,7 @@ from hypergauss.factorisation.system import (
     system,
 )
 from tests.factorisation.problems import make_problem
-from tests.factorisation.test_filters import covariance
+from tests.factorisation.test_spectral_prior import covariance
 
 HYPER = Hyperparameters(
     np.array([0, 1]), np.array([0.7, 2.0]), np.array([1.5, 0.2]), np.zeros(0), np.array([1.0, -0.8])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hypergauss.inference.latent import LatentData, LatentModel, empty_sites
-from hypergauss.inference.marginals import NaturalSites
-from hypergauss.inference.projection import InducingVertices
+from hypergauss.solvers.marginals import NaturalSites
+from hypergauss.solvers.projection import InducingVertices
 from hypergauss.inference.variational import best_sites, elbo
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Bernoulli, Gaussian, Poisson, RobustMax, Softmax, StudentT

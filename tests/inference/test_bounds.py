@@ -6,12 +6,12 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from hypergauss import Spectrum
-from hypergauss.inference.conditioning import condition, evidence_of
+from hypergauss.solvers.choose import condition, evidence_of
 from hypergauss.inference.latent import LatentData, LatentModel, empty_sites
-from hypergauss.inference.marginals import NaturalSites
-from hypergauss.inference.posterior import Prior
-from hypergauss.inference.projection import InducingVertices, SpectralFeatures
-from hypergauss.inference.sites import Observations, Sites
+from hypergauss.solvers.marginals import NaturalSites
+from hypergauss.solvers.posterior import Prior
+from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
+from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.inference.variational import best_sites, elbo
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import Bernoulli, Gaussian

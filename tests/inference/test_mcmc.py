@@ -16,7 +16,7 @@ from hypergauss import LogNormal, Spectrum
 from hypergauss.exceptions import NumericalError, SamplingWarning
 from hypergauss.inference import Prior, Sites, condition
 from hypergauss.inference.latent import GaussianLatents, LatentData, LatentModel, empty_sites
-from hypergauss.inference.mcmc import sample_posterior
+from hypergauss.inference.mcmc.sampling import sample_posterior
 from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import Bernoulli, RobustMax, Softmax
@@ -255,7 +255,7 @@ def test_predictions_at_observed_vertices_are_the_draws():
 def test_many_vertices_are_predicted_in_parts(monkeypatch):
     drawn = small_run(draws=10)
     whole = drawn.conditionals(np.arange(12)), drawn.probabilities(np.arange(12))
-    monkeypatch.setattr("hypergauss.inference.draws._ROWS", 5)
+    monkeypatch.setattr("hypergauss.inference.mcmc.draws._ROWS", 5)
     parts = drawn.conditionals(np.arange(12)), drawn.probabilities(np.arange(12))
     assert all(np.allclose(a, b) for a, b in zip((*whole[0], whole[1]), (*parts[0], parts[1]), strict=True))
     assert drawn.probabilities([]).shape == (0, 3)
@@ -308,7 +308,7 @@ def test_wrong_input_is_explained():
 
 
 def test_too_many_vertices_are_refused_with_their_number(monkeypatch):
-    monkeypatch.setattr("hypergauss.inference.mcmc._MOST_VERTICES", 3)
+    monkeypatch.setattr("hypergauss.inference.mcmc.sampling._MOST_VERTICES", 3)
     with pytest.raises(ValueError, match=r"at most 3 observed vertices\. Got 4"):
         sample_posterior(latent_model(Bernoulli()), np.arange(4), np.zeros(4))
 

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from hypergauss import Spectrum, parameters
 from hypergauss.inference import maximise
 from hypergauss.inference.latent import GaussianLatents, LatentData, empty_sites
-from hypergauss.inference.marginals import DenseSystem, LowRankSystem, NaturalSites
+from hypergauss.solvers.marginals import DenseSystem, LowRankSystem, NaturalSites
 from hypergauss.inference.variational import VariationalObjective, best_sites, elbo
 from hypergauss.kernels import Bernstein
 from hypergauss.likelihoods import Bernoulli, RobustMax, Softmax

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import hypergauss as hg
-from hypergauss.assessment import assess
+from hypergauss.analysis.assessment import assess
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.report import report_html
 

@@ -12,7 +12,7 @@ from importlib import import_module
 from threading import Timer, main_thread
 from typing import Any
 
-from hypergauss.cache import cache_folder
+from hypergauss.datasets.cache_folder import cache_folder
 from hypergauss.cli.parser import make_parser
 from hypergauss.exceptions import HypergaussError
 

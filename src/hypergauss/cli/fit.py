@@ -10,7 +10,7 @@ import pandas as pd
 from rich.console import Console
 
 from hypergauss._version import __version__
-from hypergauss.assessment import Assessment, assess
+from hypergauss.analysis.assessment import Assessment, assess
 from hypergauss.cli import inputs
 from hypergauss.cli.outputs import plain, predictions, results_folder, say, say_json, write_csv, write_json
 from hypergauss.cli.status import progress
@@ -18,7 +18,7 @@ from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import LearningWarning
 from hypergauss.experiments.tables import make_table
 from hypergauss.report import write_report
-from hypergauss.saving import save
+from hypergauss.storage.models import save
 
 PREDICTIONS, REPORT, METRICS, MODEL = "predictions.csv", "report.html", "metrics.json", "model.hypergauss"
 

@@ -17,7 +17,7 @@ from hypergauss.cli import inputs
 from hypergauss.cli.outputs import results_folder, say, say_json, write_csv
 from hypergauss.cli.status import progress
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.saving import load
+from hypergauss.storage.models import load
 from hypergauss.spectrum import Spectrum
 from hypergauss.spectrum.laplacians import normalised_incidence
 

@@ -17,7 +17,7 @@ from hypergauss.exceptions import FileError
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.hif import read_hif
 from hypergauss.io.tables import read_frame, read_table
-from hypergauss.names import unique_index
+from hypergauss.hypergraph.names import unique_index
 
 #: A column of so many different numbers is a measurement, not a category.
 _CATEGORIES = 20

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from hypergauss.estimators import HypergraphGPClassifier
-from hypergauss.files import written_whole
+from hypergauss.io.files import written_whole
 
 _HALF = float(norm.ppf(0.95))
 

@@ -16,8 +16,8 @@ from hypergauss.cli.outputs import predictions, say, say_json, write_csv
 from hypergauss.cli.status import progress
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.io.tables import read_frame
-from hypergauss.saving import load
-from hypergauss.suggestions import suggest_vertices
+from hypergauss.storage.models import load
+from hypergauss.analysis.suggestions import suggest_vertices
 
 
 def predict(options: argparse.Namespace) -> None:

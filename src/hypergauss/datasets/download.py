@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.progress import wrap_file
 
-from hypergauss.cache import cache_folder
+from hypergauss.datasets.cache_folder import cache_folder
 
 _TIMEOUT = 30.0
 _CHUNK = 1 << 16

@@ -14,14 +14,14 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
-from hypergauss.embedding.inducing import choose_inducing, choose_solver
-from hypergauss.embedding.laplace import coordinate_covariances
+from hypergauss.embedding.pivots import choose_inducing, choose_solver
+from hypergauss.embedding.uncertainty import coordinate_covariances
 from hypergauss.embedding.memberships import Memberships, check_missing, expected, membership_rows
 from hypergauss.embedding.model import LatentModel, Vertices
 from hypergauss.embedding.newcomers import Newcomers, newcomer_vectors, place, scene_of, spreads
 from hypergauss.embedding.objectives import LogPosterior, tabulate
 from hypergauss.embedding.prediction import condition_exactly, condition_on_inducing
-from hypergauss.embedding.spectral import check_components
+from hypergauss.embedding.spectral_embedding import check_components
 from hypergauss.embedding.starts import (
     STARTS,
     principal_coordinates,
@@ -33,8 +33,8 @@ from hypergauss.estimators.domain import Domain, Standardiser
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.vertices import warn_unless_converged
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.inference.learning import Learned, climb, highest
-from hypergauss.inference.priors import LogNormal
+from hypergauss.learning.search import Learned, climb, highest
+from hypergauss.learning.priors import LogNormal
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
 from hypergauss.kernels.covariates import check_covariates
 from hypergauss.parameters import as_array, check_fixed

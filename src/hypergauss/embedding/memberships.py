@@ -16,7 +16,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.names import locate
+from hypergauss.hypergraph.names import locate
 
 
 class Patterns(eqx.Module):

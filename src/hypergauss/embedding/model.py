@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from hypergauss import parameters
-from hypergauss.inference.priors import LogNormal
+from hypergauss.learning.priors import LogNormal
 from hypergauss.kernels import Kernel
 
 #: The prior on the lengthscale of the latent kernel.

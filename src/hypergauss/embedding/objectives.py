@@ -14,9 +14,9 @@ from jaxtyping import Array, Float
 from hypergauss import parameters
 from hypergauss.embedding.memberships import Memberships, Patterns
 from hypergauss.embedding.model import LatentModel, Vertices
-from hypergauss.inference.dense import log_normal_of_gram
-from hypergauss.inference.learning import Objective
-from hypergauss.inference.priors import Matched, log_prior
+from hypergauss.solvers.dense import log_normal_of_gram
+from hypergauss.learning.search import Objective
+from hypergauss.learning.priors import Matched, log_prior
 
 #: Added to the covariance of inducing vertices, relative to its mean variance.
 JITTER = 1e-8

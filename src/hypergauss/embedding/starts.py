@@ -6,8 +6,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.spectrum import graph_laplacian, zhou_laplacian
 from hypergauss.spectrum.decomposition import leading_eigen, smallest_eigen, symmetric_operator
 

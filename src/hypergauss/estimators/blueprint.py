@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from hypergauss import _checks
 from hypergauss.estimators.domain import COVARIATES, Domain
-from hypergauss.estimators.planning import Plan, plan_solver
-from hypergauss.graph import Graph
-from hypergauss.inference.conditioning import Solver
-from hypergauss.inference.size_exponent import Profile, search, search_cost
+from hypergauss.solvers.planning import Plan, plan_solver
+from hypergauss.hypergraph import Graph
+from hypergauss.solvers.choose import Solver
+from hypergauss.learning.size_exponent import Profile, search, search_cost
 from hypergauss.kernels import (
     Bernstein,
     Diffusion,

@@ -14,16 +14,15 @@ from hypergauss import _checks, parameters
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.latents import INFERENCES, LatentFit, SampledLatents
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.sparsity import inducing_for
+from hypergauss.estimators.inducing import inducing_for
 from hypergauss.estimators.vertices import VertexEstimator, one_or_all, report_plan, warn_unless_converged
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.inference import LogNormal
-from hypergauss.inference.conditioning import Solver, check_solver
-from hypergauss.inference.priors import check_priors
+from hypergauss.solvers.choose import Solver, check_solver
+from hypergauss.learning.priors import check_priors
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.likelihoods import Bernoulli, Classification, OrderedProbit, RobustMax, Softmax
-from hypergauss.names import as_list, plain
+from hypergauss.hypergraph.names import as_list, plain
 
 LIKELIHOODS = ("robust-max", "softmax", "ordinal", "logit", "probit")
 #: Where the user sets no prior of a likelihood's own: the share of wrong labels is around the paper's 1e-3.

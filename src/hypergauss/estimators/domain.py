@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.kernels.covariates import check_covariates
-from hypergauss.names import locate, unique_index
+from hypergauss.hypergraph.names import locate, unique_index
 
 #: The name by which covariates stand beside relations.
 COVARIATES = "covariates"

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.estimators.sparsity import InducingFor
-from hypergauss.inference.at_scale import IterativeVariational
-from hypergauss.inference.conditioning import Solver, choose_solver, condition, iterative_options
-from hypergauss.inference.draws import Draws
+from hypergauss.estimators.inducing import InducingFor
+from hypergauss.inference.variational_by_products import IterativeVariational
+from hypergauss.solvers.choose import Solver, choose_solver, condition, iterative_options
+from hypergauss.inference.mcmc.draws import Draws
 from hypergauss.inference.laplace import LaplaceObjective
 from hypergauss.inference.latent import TIGHT, GaussianLatents, LatentData, LatentModel, SiteObjective
-from hypergauss.inference.learning import Learned, maximise
-from hypergauss.inference.marginals import NaturalSites
-from hypergauss.inference.mcmc import sample_posterior
-from hypergauss.inference.posterior import Prior
-from hypergauss.inference.priors import LogNormal, match_priors
-from hypergauss.inference.sites import Sites
-from hypergauss.inference.stochastic import learn_in_batches
+from hypergauss.learning.search import Learned, maximise
+from hypergauss.solvers.marginals import NaturalSites
+from hypergauss.inference.mcmc.sampling import sample_posterior
+from hypergauss.solvers.posterior import Prior
+from hypergauss.learning.priors import LogNormal, match_priors
+from hypergauss.solvers.sites import Sites
+from hypergauss.inference.mini_batches import learn_in_batches
 from hypergauss.inference.variational import VariationalObjective
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Likelihood

@@ -16,17 +16,16 @@ from hypergauss import _checks, parameters
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.sparsity import inducing_for
+from hypergauss.estimators.inducing import inducing_for
 from hypergauss.estimators.vertices import VertexEstimator, one_or_all, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.inference import GaussianModel, LogNormal, condition, learn
-from hypergauss.inference.conditioning import Solver, check_solver, choose_solver
-from hypergauss.inference.priors import check_priors
-from hypergauss.inference.sites import Observations, check_observations
+from hypergauss.solvers.choose import Solver, check_solver, choose_solver
+from hypergauss.learning.priors import check_priors
+from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.kernels import Kernel, Sum
-from hypergauss.names import as_list
+from hypergauss.hypergraph.names import as_list
 from hypergauss.parameters import as_array
 
 

@@ -17,7 +17,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.exceptions import LearningWarning
 from hypergauss.inference import Learned
-from hypergauss.inference.conditioning import Solver
+from hypergauss.solvers.choose import Solver
 from hypergauss.kernels import Kernel
 
 

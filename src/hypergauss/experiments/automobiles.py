@@ -24,7 +24,7 @@ from hypergauss.estimators import HypergraphGPRegressor
 from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.metrics import gaussian_log_predictive_density, interval_coverage
-from hypergauss.plotting import predicted_against_observed, size_exponent_profile
+from hypergauss.plotting.figures import predicted_against_observed, size_exponent_profile
 
 _CATEGORICAL_NUMBERS = ["symboling", "price", "normalized-losses"]
 

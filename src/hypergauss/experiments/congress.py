@@ -26,13 +26,12 @@ from hypergauss.datasets import fetch_peru_congress
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.experiments.recipe import NUM_STEPS, RATE, train_as_the_paper
 from hypergauss.experiments.tables import make_table, mean_and_error, publish
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.inference.latent import GaussianLatents, LatentData, LatentModel
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import RobustMax
 from hypergauss.parameters import as_array
-from hypergauss.plotting import BLUE, GREEN, ORANGE, reliability_diagram
+from hypergauss.plotting.figures import BLUE, GREEN, ORANGE, reliability_diagram
 from hypergauss.spectrum import Spectrum
 
 NUM_TEST = 40

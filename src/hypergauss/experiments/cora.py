@@ -37,8 +37,8 @@ from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential, Sum
 from hypergauss.metrics import accuracy, expected_calibration_error, log_predictive_density, reliability
-from hypergauss.plotting import reliability_diagram
-from hypergauss.smoothing import smooth_covariates
+from hypergauss.plotting.figures import reliability_diagram
+from hypergauss.analysis.smoothing import smooth_covariates
 from hypergauss.spectrum import Spectrum
 
 #: Chosen by the accuracy of GP regression of one-hot labels on the validation quarters of seeds 0 to 2 and 0 to 4.

@@ -16,7 +16,7 @@ from hypergauss.estimators import HypergraphGPRegressor
 from hypergauss.experiments.automobiles import halves, load_problem, predictors
 from hypergauss.experiments.tables import make_table
 from hypergauss.metrics import gaussian_log_predictive_density, interval_coverage
-from hypergauss.plotting import predicted_against_observed, spectrum_and_filter
+from hypergauss.plotting.figures import predicted_against_observed, spectrum_and_filter
 
 _SHOWN = ("constant", "ridge on the incidence matrix", "weighted clique graph, Matern")
 

@@ -18,13 +18,13 @@ from rich.progress import track
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.experiments.congress import Problem, load_problem, papers_likelihood, partitions
 from hypergauss.experiments.tables import make_table, publish
-from hypergauss.inducing import select_inducing_vertices
+from hypergauss.inference.selection import select_inducing_vertices
 from hypergauss.inference.latent import LatentData, LatentModel, empty_sites
-from hypergauss.inference.projection import Inducing, InducingVertices, SpectralFeatures
+from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
 from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Kernel
 from hypergauss.parameters import as_array
-from hypergauss.plotting import BLUE, GREEN, GREY, ORANGE, RED
+from hypergauss.plotting.figures import BLUE, GREEN, GREY, ORANGE, RED
 
 NUMBERS = (3, 6, 12, 24, 48)
 COLOURS = {

@@ -16,7 +16,7 @@ import optax
 from jaxtyping import Array, Float
 
 from hypergauss.inference.latent import LatentData, LatentModel, empty_sites
-from hypergauss.inference.marginals import NaturalSites
+from hypergauss.solvers.marginals import NaturalSites
 from hypergauss.inference.variational import elbo, likelihood_sites
 from hypergauss.kernels import Matern
 

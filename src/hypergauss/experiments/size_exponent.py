@@ -14,7 +14,7 @@ from hypergauss.estimators import HypergraphGPRegressor
 from hypergauss.experiments.tables import make_table, publish
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Matern
-from hypergauss.plotting import BLUE, GREY
+from hypergauss.plotting.figures import BLUE, GREY
 from hypergauss.spectrum import Spectrum
 
 TRUTHS = (0.0, 1.0, 2.0)

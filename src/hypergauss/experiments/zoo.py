@@ -27,7 +27,7 @@ from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference import LogNormal
-from hypergauss.maps import draw_map, place_labels
+from hypergauss.plotting.maps import draw_map, place_labels
 from hypergauss.metrics import hull_agreement, kmeans_agreement, nearest_neighbour_accuracy
 
 #: Table 2 of the paper: adjusted mutual information, homogeneity and completeness by convex hulls.

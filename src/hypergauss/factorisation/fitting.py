@@ -13,14 +13,14 @@ from rich.progress import Progress
 from hypergauss import _checks
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.draws import Scale
-from hypergauss.factorisation.inducing import full_columns, sparse_columns
+from hypergauss.factorisation.inducing_sides import full_columns, sparse_columns
 from hypergauss.factorisation.mode import ModeProblem
 from hypergauss.factorisation.ordinal import Grades
 from hypergauss.factorisation.ratings import Ratings, views
 from hypergauss.factorisation.sides import make_sides
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.inducing import select_inducing_vertices
-from hypergauss.inference.priors import LogNormal
+from hypergauss.inference.selection import select_inducing_vertices
+from hypergauss.learning.priors import LogNormal
 from hypergauss.kernels import Diffusion, Matern, SpectralKernel
 from hypergauss.spectrum import Spectrum
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss.factorisation.filters import Hyperparameters, Side, draw_expansion
+from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
 from hypergauss.factorisation.ordinal import Cuts, Grades
 from hypergauss.factorisation.ratings import View
 from hypergauss.factorisation.system import NormalEquations, features, normal_equations, scattered_noise, system

@@ -30,7 +30,7 @@ from hypergauss.factorisation.sampling import Checkpoint, check_schedule, sample
 from hypergauss.factorisation.settings import check_bounds, check_settings
 from hypergauss.factorisation.sides import check_priors, check_relations
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.inference.priors import LogNormal
+from hypergauss.learning.priors import LogNormal
 
 #: What decides the draws, besides the ratings and the seed.
 _SETTINGS = (

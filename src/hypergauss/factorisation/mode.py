@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss.factorisation.priors import Columns
+from hypergauss.factorisation.columns import Columns
 from hypergauss.factorisation.ratings import View
 from hypergauss.factorisation.system import NormalEquations, Solution, features, normal_equations, system
 

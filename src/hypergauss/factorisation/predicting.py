@@ -15,7 +15,7 @@ from hypergauss.exceptions import UnseenWarning
 from hypergauss.factorisation.draws import Kept, Predictive
 from hypergauss.factorisation.mode import Mode
 from hypergauss.factorisation.ratings import Ratings
-from hypergauss.names import as_list
+from hypergauss.hypergraph.names import as_list
 
 
 class Prediction(NamedTuple):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.names import as_list, locate, unique_index
+from hypergauss.hypergraph.names import as_list, locate, unique_index
 
 
 class Ratings(NamedTuple):

@@ -18,7 +18,7 @@ from hypergauss import _checks
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.draws import Kept, as_kept
-from hypergauss.factorisation.filters import Hyperparameters
+from hypergauss.factorisation.spectral_prior import Hyperparameters
 from hypergauss.factorisation.ordinal import Cuts
 
 _FORMAT = 1

@@ -10,10 +10,10 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
-from hypergauss.factorisation.filters import Grid, Modes, Relations, Side
+from hypergauss.factorisation.spectral_prior import Grid, Modes, Relations, Side
 from hypergauss.factorisation.ratings import Ratings
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.inference.priors import LogNormal
+from hypergauss.learning.priors import LogNormal
 from hypergauss.spectrum import Spectrum, normalised_incidence
 
 #: Smoothness values of the grid; infinite is the diffusion filter.

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergauss.exceptions import NumericalError
-from hypergauss.factorisation.priors import Columns, blockwise
+from hypergauss.factorisation.columns import Columns, blockwise
 
 #: Some ten steps are usual, and where rounding stops the descent in single precision, more of them do not help.
 _MOST_STEPS = {np.dtype(np.float32): 100, np.dtype(np.float64): 1000}

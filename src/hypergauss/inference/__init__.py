@@ -1,15 +1,15 @@
 """Conditioning a prior on its sites, learning hyperparameters by the evidence, and sampling what has no closed form."""
 
-from hypergauss.inference.conditioning import condition
-from hypergauss.inference.draws import Draws
+from hypergauss.solvers.choose import condition
+from hypergauss.inference.mcmc.draws import Draws
 from hypergauss.inference.gaussian import GaussianModel, learn
-from hypergauss.inference.iterative import Iterative
-from hypergauss.inference.learning import Learned, maximise
-from hypergauss.inference.mcmc import sample_posterior
-from hypergauss.inference.posterior import Posterior, Prior
-from hypergauss.inference.priors import LogNormal
-from hypergauss.inference.projection import InducingVertices, SpectralFeatures
-from hypergauss.inference.sites import Observations, Sites
+from hypergauss.solvers.iterative import Iterative
+from hypergauss.learning.search import Learned, maximise
+from hypergauss.inference.mcmc.sampling import sample_posterior
+from hypergauss.solvers.posterior import Posterior, Prior
+from hypergauss.learning.priors import LogNormal
+from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
+from hypergauss.solvers.sites import Observations, Sites
 
 __all__ = [
     "Draws",

@@ -11,14 +11,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss import parameters
-from hypergauss.inference.conditioning import Evidence, Solver, choose_solver, evidence_of, iterative_options
-from hypergauss.inference.iterative.evidence import IterativeEvidence
-from hypergauss.inference.iterative.spectral_evidence import SpectralEvidence
-from hypergauss.inference.learning import Learned, Objective, maximise
-from hypergauss.inference.posterior import Prior
-from hypergauss.inference.priors import Matched, log_prior
-from hypergauss.inference.projection import Inducing
-from hypergauss.inference.sites import Observations
+from hypergauss.solvers.choose import Evidence, Solver, choose_solver, evidence_of, iterative_options
+from hypergauss.solvers.iterative.evidence import IterativeEvidence
+from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
+from hypergauss.learning.search import Learned, Objective, maximise
+from hypergauss.solvers.posterior import Prior
+from hypergauss.learning.priors import Matched, log_prior
+from hypergauss.solvers.projection import Inducing
+from hypergauss.solvers.sites import Observations
 from hypergauss.kernels import Kernel
 
 

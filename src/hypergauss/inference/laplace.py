@@ -25,8 +25,8 @@ from jaxtyping import Array, Float
 
 from hypergauss import parameters
 from hypergauss.inference.latent import TIGHT, LatentData, LatentModel, SiteObjective, State, move_sites
-from hypergauss.inference.marginals import Marginals, NaturalSites
-from hypergauss.inference.priors import Matched, log_prior
+from hypergauss.solvers.marginals import Marginals, NaturalSites
+from hypergauss.learning.priors import Matched, log_prior
 from hypergauss.likelihoods import Likelihood
 
 

@@ -21,9 +21,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss import parameters
-from hypergauss.inference.conditioning import Solver, choose_solver, condition
-from hypergauss.inference.learning import Objective
-from hypergauss.inference.marginals import (
+from hypergauss.solvers.choose import Solver, choose_solver, condition
+from hypergauss.learning.search import Objective
+from hypergauss.solvers.marginals import (
     DenseSystem,
     LowRankSystem,
     Marginals,
@@ -31,10 +31,10 @@ from hypergauss.inference.marginals import (
     SparseSystem,
     System,
 )
-from hypergauss.inference.posterior import Posterior, Prior
-from hypergauss.inference.priors import Matched
-from hypergauss.inference.projection import Inducing
-from hypergauss.inference.sites import Sites
+from hypergauss.solvers.posterior import Posterior, Prior
+from hypergauss.learning.priors import Matched
+from hypergauss.solvers.projection import Inducing
+from hypergauss.solvers.sites import Sites
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import Likelihood, as_classification
 

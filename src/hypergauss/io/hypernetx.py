@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.attributes import Attributes
+from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph import Hypergraph
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hypergauss import _checks
-from hypergauss.attributes import Attributes
+from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph import Hypergraph
 
 #: The first part of a node's name where a vertex and a hyperedge have the same.

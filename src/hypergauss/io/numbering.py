@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hypergauss.assembly import Numbered
+from hypergauss.hypergraph.assembly import Numbered
 
 #: Texts of more bytes than this are left to Arrow; one byte must hold the length.
 _LONGEST = 63

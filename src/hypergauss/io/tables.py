@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.assembly import Numbered
+from hypergauss.hypergraph.assembly import Numbered
 from hypergauss.exceptions import FileError
-from hypergauss.files import existing_file, read_text, written_whole, wrong_encoding
+from hypergauss.io.files import existing_file, read_text, written_whole, wrong_encoding
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.numbering import number_text
 

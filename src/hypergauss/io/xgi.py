@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hypergauss import _checks
-from hypergauss.attributes import Attributes
+from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.names import plain
+from hypergauss.hypergraph.names import plain
 
 
 def from_xgi(network: Any) -> Hypergraph:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss import _checks
-from hypergauss.frozen import freeze
+from hypergauss.hypergraph.frozen import freeze
 from hypergauss.kernels.base import Kernel, scale_field
 from hypergauss.parameters import as_array, check_fixed, positive
 

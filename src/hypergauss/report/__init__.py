@@ -9,8 +9,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from hypergauss.assessment import Assessment
-from hypergauss.files import written_whole
+from hypergauss.analysis.assessment import Assessment
+from hypergauss.io.files import written_whole
 from hypergauss.report.content import page_content
 
 __all__ = ["report_html", "write_report"]

@@ -13,17 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import metrics
 from hypergauss._version import __version__
-from hypergauss.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
+from hypergauss.analysis.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.latents import SampledLatents
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.inference.contributions import edge_values
+from hypergauss.solvers.contributions import edge_values
 from hypergauss.kernels import Product, SpectralKernel, Sum
 from hypergauss.report.words import learned
 from hypergauss.spectrum import Spectrum
 from hypergauss.spectrum.leading import leading_subspace
-from hypergauss.suggestions import suggest_vertices
+from hypergauss.analysis.suggestions import suggest_vertices
 
 #: Of intervals, and how many standard deviations that is.
 _LEVEL = 0.9

@@ -11,8 +11,7 @@ from weakref import WeakKeyDictionary
 
 import jax
 
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.spectrum.spectrum import Spectrum
 
 #: Spectra kept for one hypergraph, and the largest that is kept at all, in bytes.

@@ -8,7 +8,7 @@ import equinox as eqx
 import numpy as np
 import scipy.linalg
 
-from hypergauss.frozen import freeze
+from hypergauss.hypergraph.frozen import freeze
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.lanczos import Rule, measure
 from hypergauss.spectrum.leading import leading_subspace

@@ -24,8 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators import LaplacianOperator, LocalLaplacian
 
 

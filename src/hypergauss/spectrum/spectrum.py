@@ -9,9 +9,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from hypergauss import _checks
-from hypergauss.frozen import freeze
-from hypergauss.graph import Graph
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.frozen import freeze
+from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum import decomposition
 from hypergauss.spectrum.density import SpectralDensity

@@ -1,0 +1,46 @@
+"""From an estimator's ``inducing`` argument to inducing variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from hypergauss import _checks
+from hypergauss.estimators.domain import Domain
+from hypergauss.hypergraph import Hypergraph
+from hypergauss.inference.selection import select_inducing_vertices
+from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
+from hypergauss.kernels import Kernel
+
+#: Inducing variables for a kernel, or None for exact conditioning.
+InducingFor = Callable[[Kernel], Inducing | None]
+
+
+def inducing_for(inducing: Any, domain: Domain, seed: int) -> InducingFor:
+    """Return a function of the kernel that gives the inducing variables asked for.
+
+    Parameters
+    ----------
+    inducing : None, int, iterable of vertex names, or SpectralFeatures
+        A number is how many vertices to select as the paper does.
+    domain : Domain
+        The vertices, and the relation that a selection looks at: the first hypergraph.
+    seed : int
+        For the selection.
+    """
+    if inducing is None:
+        return lambda _: None
+    if isinstance(inducing, SpectralFeatures):
+        return lambda _: inducing
+    if isinstance(inducing, int | np.integer):
+        count = _checks.count("inducing", int(inducing), most=len(domain.vertices), why="the number of vertices")
+        hypergraphs = [relation for relation in domain.relations.values() if isinstance(relation, Hypergraph)]
+        if not hypergraphs:
+            raise ValueError("`inducing` as a number needs a hypergraph to select from. Got graphs: name the vertices.")
+        inducing = select_inducing_vertices(hypergraphs[0], count, random_state=seed)
+    rows = domain.rows(inducing)
+    if len(rows) == 0 or len(np.unique(rows)) < len(rows):
+        raise ValueError(f"`inducing` must name different vertices, at least one. Got {len(rows)} names, some twice.")
+    return lambda kernel: InducingVertices.of(kernel, rows)

@@ -1,0 +1,42 @@
+"""Columns of the paper's model: kernels on all vertices, or on a few inducing ones (section 3.1)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from hypergauss.factorisation.columns import Columns, FeatureColumns, SpectralColumns
+from hypergauss.kernels import SpectralKernel
+
+#: Added to the diagonal of K_ZZ, as a share of its mean.
+_JITTER = 1e-9
+
+
+def full_columns(kernel: SpectralKernel, num_columns: int, dtype: Any) -> Columns:
+    """Return columns with the kernel's covariance on all vertices."""
+    density, spectrum = kernel.density(), kernel.spectrum
+    scale = float(density.scale)
+    known, rest = scale * np.asarray(density.known), scale * float(density.rest[0])
+    ones = np.ones(num_columns)
+    nothing = sp.csr_array((spectrum.num_vertices, 0), dtype=dtype)
+    vectors = np.asarray(spectrum.vertex_vectors, dtype)
+    return SpectralColumns(vectors, ones, known[:, None] * ones, rest * ones, nothing, np.zeros((0, num_columns)))
+
+
+def sparse_columns(kernel: SpectralKernel, inducing: np.ndarray, num_columns: int, dtype: Any) -> Columns:
+    r"""Return columns that the values at inducing vertices Z determine, f = K_NZ K_ZZ^-1 f_Z.
+
+    In whitened coordinates y, f_Z = L y with K_ZZ = L L', the features are K_NZ L'^-1.
+    """
+    return FeatureColumns(inducing_features(kernel, inducing).astype(dtype), num_columns)
+
+
+def inducing_features(kernel: SpectralKernel, inducing: np.ndarray) -> np.ndarray:
+    """Return K_NZ L'^-1, shape (N, m)."""
+    across = np.asarray(kernel.gram(None, inducing))
+    own = across[inducing]
+    root = np.linalg.cholesky(own + _JITTER * own.diagonal().mean() * np.eye(len(own)))
+    return scipy.linalg.solve_triangular(root, across.T, lower=True).T

@@ -1,0 +1,271 @@
+r"""A side's spectral prior: which filters its columns may take, and their conditionals given the factors.
+
+In the basis of the Laplacian's eigenvectors a spectral prior is diagonal, so that with energies e_q, the squares of a
+column's coefficients in the modes q of multiplicity m_q,
+
+    log p(f | nu, lengthscale, v) = -1/2 sum_q [ m_q log(v kappa_q) + e_q / (v kappa_q) ],
+    kappa = phi(l; nu, lengthscale) / mean of phi.
+
+Under the conjugate prior of v, inverse gamma with a and b, v integrates out: what is left of each point of a grid of
+(nu, lengthscale) is (b + sum_q e_q / (2 kappa_q))^-(a + n/2) times a constant. For all points and columns that is one
+product of matrices, and nu, lengthscale and v of every column are drawn at once, exactly.
+
+The eigenvectors of eigenvalue 0, one a component, are to a function on vertices what its mean is. A filter steep enough
+to tell the other modes apart would spend all variance on these. So they count in it as the least of the other
+eigenvalues, and each column has besides a level for each component, along that eigenvector, with a variance of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from hypergauss.factorisation.columns import SpectralColumns
+from hypergauss.spectrum import Spectrum
+
+#: Eigenvalues below this count as 0.
+_NULL = 1e-8
+#: Least variance of a mode, as a share of the mean: below, coefficients are lost in single precision.
+_FLOOR = 1e-5
+#: The inverse gamma prior of variances; with the expansion's normal prior the standard deviation is half-Cauchy.
+SHAPE, RATE = 0.5, 0.5
+
+
+def matern(eigenvalues: np.ndarray, nu: float, lengthscale: float) -> np.ndarray:
+    """Return phi = (1 + lengthscale^2 l / (2 nu))^-nu, as `kernels.Matern` has it; nu may be infinite."""
+    rate = 0.5 * lengthscale**2 * eigenvalues
+    return np.exp(-rate) if np.isinf(nu) else np.exp(-nu * np.log1p(rate / nu))
+
+
+class Grid(NamedTuple):
+    """Points (nu, lengthscale) that a column's filter may take, logarithms of prior weights, and where to start."""
+
+    nu: np.ndarray
+    lengthscale: np.ndarray
+    log_weights: np.ndarray
+    start: int
+
+
+class Hyperparameters(NamedTuple):
+    r"""Of the K columns of one side.
+
+    Attributes
+    ----------
+    point : array of int, shape (K,)
+        The filter of each column, a point of the grid.
+    variance, level_variance : array, shape (K,)
+        v, the mean variance of the spectral part, and the variance of the levels.
+    weights : array, shape (number of relations,)
+        Variance of a relation's effects, as a multiple of v.
+    expansion : array, shape (K,)
+        alpha: the factors are alpha times a column with the variances above. Drawn along with the data, it lets a
+        column's scale move in one step where given the column it could move only a little.
+    """
+
+    point: np.ndarray
+    variance: np.ndarray
+    level_variance: np.ndarray
+    weights: np.ndarray
+    expansion: np.ndarray
+
+    def of(self, free: np.ndarray) -> Hyperparameters:
+        """Return those of some columns."""
+        return Hyperparameters(
+            self.point[free], self.variance[free], self.level_variance[free], self.weights, self.expansion[free]
+        )
+
+
+class Modes(NamedTuple):
+    """A spectrum made ready: eigenvectors, eigenvalues with their multiplicities, and inverse filters of the grid.
+
+    Attributes
+    ----------
+    vectors : array, shape (N, r)
+        U.
+    eigenvalues : array, shape (r,)
+        Of U's columns; none less than the least of a mode that is neither a level nor local (`_least`).
+    rest : array, shape (2,)
+        Interval of the others.
+    levels : CSR array, shape (N, number of components)
+        The eigenvectors of eigenvalue 0, with mean square 1 over all vertices together.
+    grid : Grid
+        Of filters.
+    inverse : array, shape (G, r + 1)
+        1 / kappa at each point, last for all modes beyond U; 0 there if U is complete.
+    log_weights : array, shape (G,)
+        The part of the points' log probability that the factors do not change.
+    """
+
+    vectors: np.ndarray
+    eigenvalues: np.ndarray
+    rest: np.ndarray
+    levels: sp.csr_array
+    grid: Grid
+    inverse: np.ndarray
+    log_weights: np.ndarray
+
+    @classmethod
+    def of(cls, spectrum: Spectrum, levels: sp.csr_array, grid: Grid, dtype: Any) -> Self:
+        """Evaluate the filters of a grid on a spectrum."""
+        eigenvalues = np.asarray(spectrum.eigenvalues)
+        vectors, rest = np.asarray(spectrum.vertex_vectors, dtype), np.asarray(spectrum.rest)
+        eigenvalues = np.maximum(eigenvalues, _least(eigenvalues, vectors, float(rest[0])))
+        multiplicity = _multiplicity(vectors)
+        points = zip(grid.nu, grid.lengthscale, strict=True)
+        kappa = np.stack([_normalised(eigenvalues, rest, multiplicity, *point) for point in points])
+        log_weights = grid.log_weights - 0.5 * np.log(kappa) @ multiplicity
+        inverse = np.where(multiplicity > 0, 1.0 / kappa, 0.0).astype(dtype)
+        return cls(vectors, eigenvalues, rest, sp.csr_array(levels, dtype=dtype), grid, inverse, log_weights)
+
+    @classmethod
+    def independent(cls, num_vertices: int, dtype: Any) -> Self:
+        """Return the modes of a prior that knows no hypergraph: all vertices independent."""
+        grid = Grid(np.array([1.0]), np.array([0.0]), np.zeros(1), 0)
+        vectors, no_levels = np.zeros((num_vertices, 0), dtype), sp.csr_array((num_vertices, 0), dtype=dtype)
+        return cls(vectors, np.zeros(0), np.ones(2), no_levels, grid, np.ones((1, 1), dtype), np.zeros(1))
+
+    @property
+    def multiplicity(self) -> np.ndarray:
+        """How often each mode counts: once; the last for all beyond U."""
+        return _multiplicity(self.vectors)
+
+    def filters(self, point: np.ndarray) -> np.ndarray:
+        """Return kappa, shape (r + 1, K), at a point for each column."""
+        columns = [
+            _normalised(self.eigenvalues, self.rest, self.multiplicity, self.grid.nu[g], self.grid.lengthscale[g])
+            for g in point
+        ]
+        return np.stack(columns, axis=1)
+
+
+def _least(eigenvalues: np.ndarray, vectors: np.ndarray, of_others: float) -> float:
+    """Return the least eigenvalue of a mode that says how vertices at large go together.
+
+    Those of eigenvalue 0 are levels. A few vertices tied to the rest by a thread have an eigenvalue near 0 and a mode
+    of their own, to which a steep filter would give nearly all variance. A mode lives on about 1 / sum_i u_i^4
+    vertices; one on fewer than sqrt(N) is local.
+    """
+    spread = 1.0 / (np.asarray(vectors, np.float64) ** 4).sum(axis=0) >= np.sqrt(len(vectors))
+    return float(eigenvalues[spread & (eigenvalues >= _NULL)].min(initial=of_others))
+
+
+def _multiplicity(vectors: np.ndarray) -> np.ndarray:
+    size, rank = vectors.shape
+    return np.append(np.ones(rank), size - rank)
+
+
+def _normalised(
+    eigenvalues: np.ndarray, rest: np.ndarray, multiplicity: np.ndarray, nu: float, lengthscale: float
+) -> np.ndarray:
+    """Return kappa at the known eigenvalues and, last, the middle of its range over the rest."""
+    phi = np.append(matern(eigenvalues, nu, lengthscale), matern(rest, nu, lengthscale).mean())
+    kappa = np.maximum(phi / (phi @ multiplicity / multiplicity.sum()), _FLOOR)
+    return kappa / (kappa @ multiplicity / multiplicity.sum())
+
+
+class Relations(NamedTuple):
+    """Hyperedges of further relations of a side, as features of its vertices.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The relations.
+    features : CSR array, shape (N, Q)
+        The normalised incidence matrices A_r side by side, each scaled so that A_r A_r' has mean diagonal 1 over the
+        vertices that it says something of: A_r A_r' = I - Delta_r is itself a kernel on the relation's hypergraph.
+    owner : array of int, shape (Q,)
+        The relation of each column.
+    """
+
+    names: tuple[str, ...]
+    features: sp.csr_array
+    owner: np.ndarray
+
+
+class Side:
+    """One side's prior with everything but its hyperparameters.
+
+    Coordinates x, shape (N + L + Q, K), hold a column's spectral part, its levels and the effects of relations.
+    """
+
+    def __init__(self, modes: Modes, relations: Relations) -> None:
+        self.modes, self.relations = modes, relations
+        self.num_vertices = len(modes.vectors)
+        self.num_levels = modes.levels.shape[1]
+        self.features = sp.csr_array(sp.hstack([modes.levels, relations.features], format="csr"))
+        self.num_coordinates = self.num_vertices + self.features.shape[1]
+
+    def start(self, num_columns: int, variance: float) -> Hyperparameters:
+        """Return hyperparameters to begin with: one filter and one variance for all."""
+        everywhere = np.full(num_columns, variance)
+        point = np.full(num_columns, self.modes.grid.start)
+        weights = np.ones(len(self.relations.names))
+        return Hyperparameters(point, everywhere, everywhere.copy(), weights, np.ones(num_columns))
+
+    def columns(self, hyper: Hyperparameters) -> SpectralColumns:
+        """Return the prior of the columns."""
+        kappa = self.modes.filters(hyper.point)
+        levels = np.repeat((hyper.level_variance / hyper.variance)[None], self.num_levels, axis=0)
+        effects = np.repeat(hyper.weights[self.relations.owner][:, None], len(hyper.point), axis=1)
+        scale = np.abs(hyper.expansion) * np.sqrt(hyper.variance)
+        return SpectralColumns(
+            self.modes.vectors, scale, kappa[:-1], kappa[-1], self.features, np.concatenate([levels, effects])
+        )
+
+    def lone_variances(self, hyper: Hyperparameters) -> np.ndarray:
+        """Return the prior variance, for each column, of a vertex of which nothing is known."""
+        kappa = self.modes.filters(hyper.point)
+        return hyper.expansion**2 * hyper.variance * kappa[-1]
+
+    def draw(self, hyper: Hyperparameters, x: np.ndarray, rng: np.random.Generator) -> Hyperparameters:
+        """Draw filters, variances and weights given coordinates x; the expansion stays."""
+        modes, owner = self.modes, self.relations.owner
+        scaled = x / hyper.expansion.astype(x.dtype)
+        own, others = scaled[: self.num_vertices], scaled[self.num_vertices :].astype(np.float64) ** 2
+        levels, effects = others[: self.num_levels].sum(axis=0), others[self.num_levels :]
+        by_relation = np.zeros((len(hyper.weights), x.shape[1]))
+        np.add.at(by_relation, owner, effects)
+        q = modes.inverse @ _energies(modes, own).astype(modes.inverse.dtype)
+        q = q.astype(np.float64) + (by_relation / hyper.weights[:, None]).sum(axis=0)
+        shape = SHAPE + 0.5 * (self.num_vertices + len(owner))
+        log_p = modes.log_weights[:, None] - shape * np.log(RATE + 0.5 * q)
+        point = (log_p + rng.gumbel(size=log_p.shape)).argmax(axis=0)  # the place of the largest is a draw
+        chosen = q[point, np.arange(q.shape[1])]
+        variance = (RATE + 0.5 * chosen) / rng.gamma(shape, size=len(chosen))
+        level_variance = (RATE + 0.5 * levels) / rng.gamma(SHAPE + 0.5 * self.num_levels, size=len(chosen))
+        sizes = np.bincount(owner, minlength=len(hyper.weights)) * len(chosen)
+        weights = (RATE + 0.5 * (by_relation / variance).sum(axis=1)) / rng.gamma(SHAPE + 0.5 * sizes)
+        return Hyperparameters(point, variance, level_variance, weights, hyper.expansion)
+
+
+def _energies(modes: Modes, own: np.ndarray) -> np.ndarray:
+    """Return squared coefficients in each known mode, and last the sum of squares of the rest; shape (r + 1, K)."""
+    coefficients = modes.vectors.T @ own
+    complete = modes.vectors.shape[0] == modes.vectors.shape[1]
+    rest = own[:0] if complete else own - modes.vectors @ coefficients
+    return np.concatenate([coefficients.astype(np.float64) ** 2, (rest.astype(np.float64) ** 2).sum(axis=0)[None]])
+
+
+def draw_expansion(
+    hyper: Hyperparameters,
+    factors: np.ndarray,
+    gram: np.ndarray,
+    linear: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Draw alpha given the columns without it, xi = factors / alpha.
+
+    The ratings are linear in alpha, so that alpha | xi ~ N(m, P^-1) with
+
+        P = I + sum_i (xi_i xi_i') * gram_i,      P m = sum_i xi_i * linear_i,
+
+    products * entry by entry.
+    """
+    xi = factors / hyper.expansion.astype(factors.dtype)
+    precision = np.eye(xi.shape[1]) + np.einsum("nk,nkl,nl->kl", xi, gram, xi, optimize=True).astype(np.float64)
+    linear_term = np.einsum("nk,nk->k", xi, linear).astype(np.float64)
+    root = np.linalg.cholesky(precision)
+    white = rng.standard_normal(len(precision))
+    return np.linalg.solve(root.T, np.linalg.solve(root, linear_term) + white)

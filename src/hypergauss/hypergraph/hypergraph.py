@@ -1,0 +1,380 @@
+"""Hypergraph: a frozen incidence matrix, hyperedge weights, and the names of both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from hypergauss.hypergraph import assembly
+from hypergauss.hypergraph.attributes import Attributes
+from hypergauss.hypergraph.frozen import freeze, freeze_sparse
+from hypergauss.hypergraph.graph import Graph
+from hypergauss.hypergraph.names import locate, unique_index
+
+
+class Hypergraph:
+    """A hypergraph (V, E): vertices V, hyperedges E that are subsets of V, and weights w(e) > 0.
+
+    It is held as the N x M incidence matrix R, where R[v, e] = 1 if v is in e and 0 otherwise, or any number
+    r(v, e) >= 0 that says how strongly v takes part in e. Isolated vertices, empty, singleton and repeated
+    hyperedges are all legal. A hypergraph never changes after it is made.
+
+    Build one with `from_edges`, `from_incidence` or `from_table`.
+
+    Examples
+    --------
+    >>> H = Hypergraph.from_edges({"bill 1": ["ana", "luis"], "bill 2": ["luis", "rosa", "juan"]})
+    >>> H
+    Hypergraph(4 vertices, 2 hyperedges, 5 incidences)
+    >>> H.vertex_degrees
+    array([1., 2., 1., 1.])
+    """
+
+    __slots__ = ("__weakref__", "_attributes", "_edges", "_incidence", "_vertices", "_weights")
+
+    def __init__(
+        self,
+        incidence: sp.csr_array,
+        *,
+        vertices: pd.Index,
+        edges: pd.Index,
+        weights: np.ndarray,
+        attributes: Attributes | None = None,
+    ) -> None:
+        self._incidence = freeze_sparse(incidence)
+        self._vertices = vertices
+        self._edges = edges
+        self._weights = freeze(weights)
+        self._attributes = Attributes() if attributes is None else attributes
+
+    # ---------------------------------------------------------------- constructors
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]],
+        vertices: Iterable[Any] | None = None,
+        weights: Iterable[float] | Mapping[Any, float] | None = None,
+    ) -> Self:
+        """Build from hyperedges given as lists of their members.
+
+        Parameters
+        ----------
+        edges : dict of name to members, or sequence of members
+            Members are vertex names; a name repeated inside one hyperedge counts once. Members given as a dict
+            ``{vertex: number}`` make the incidence weighted.
+        vertices : iterable of hashable, optional
+            All vertices, in the wanted order; those in no hyperedge are isolated. If not given, the members in
+            order of first appearance.
+        weights : iterable of float or dict, optional
+            w(e) > 0, in the order of ``edges`` or by hyperedge name; 1 if not given.
+        """
+        return cls._assembled(assembly.of_members(edges, vertices), weights)
+
+    @classmethod
+    def from_incidence(
+        cls,
+        matrix: Any,
+        vertices: Iterable[Any] | None = None,
+        edges: Iterable[Any] | None = None,
+        weights: Iterable[float] | Mapping[Any, float] | None = None,
+    ) -> Self:
+        """Build from an N x M incidence matrix, dense or SciPy sparse, with entries >= 0.
+
+        A pandas DataFrame gives its index and columns as names unless others are passed.
+        """
+        return cls._assembled(assembly.of_matrix(matrix, vertices, edges), weights)
+
+    @classmethod
+    def from_table(
+        cls,
+        frame: pd.DataFrame | Mapping[str, Any],
+        *,
+        vertex: str,
+        edge: str,
+        weight: str | None = None,
+        vertices: Iterable[Any] | None = None,
+        edges: Iterable[Any] | None = None,
+        weights: Iterable[float] | Mapping[Any, float] | None = None,
+    ) -> Self:
+        """Build from a long table with one row an incidence.
+
+        Parameters
+        ----------
+        frame : DataFrame or mapping of column name to array
+            The table. A (vertex, edge) pair that occurs twice counts once, or adds up if ``weight`` is given.
+        vertex, edge : str
+            The columns that name the vertex and the hyperedge of each row.
+        weight : str, optional
+            The column of incidence weights r(v, e) >= 0.
+        vertices, edges : iterable of hashable, optional
+            All vertices and hyperedges, for those that have no row, and to fix an order. Integer columns with
+            ``range(N)`` here take the fast path: millions of rows a second.
+        weights : iterable of float or dict, optional
+            Hyperedge weights w(e) > 0, in the order of the hyperedges or by name.
+        """
+        return cls._assembled(assembly.of_table(frame, vertex, edge, weight, vertices, edges), weights)
+
+    @classmethod
+    def from_attributes(cls, frame: pd.DataFrame) -> Self:
+        """Build from a table with one row a vertex: each value of each column is a hyperedge, named (column, value).
+
+        A missing value joins no hyperedge.
+
+        Examples
+        --------
+        >>> animals = pd.DataFrame({"legs": [4, 2, 2], "milk": [True, False, None]}, index=["cat", "hen", "emu"])
+        >>> list(Hypergraph.from_attributes(animals).edges)
+        [('legs', 2), ('legs', 4), ('milk', False), ('milk', True)]
+        """
+        return cls._assembled(assembly.of_attributes(frame), None)
+
+    @classmethod
+    def _assembled(cls, parts: assembly.Parts, weights: Iterable[float] | Mapping[Any, float] | None) -> Self:
+        return cls(
+            parts.incidence,
+            vertices=parts.vertices,
+            edges=parts.edges,
+            weights=assembly.edge_weights(weights, parts.edges),
+        )
+
+    # ---------------------------------------------------------------- what it holds
+
+    @property
+    def incidence(self) -> sp.csr_array:
+        """The incidence matrix R, shape (N, M), read-only CSR."""
+        return self._incidence
+
+    @property
+    def vertices(self) -> pd.Index:
+        """The vertex names, in the order of the rows."""
+        return self._vertices
+
+    @property
+    def edges(self) -> pd.Index:
+        """The hyperedge names, in the order of the columns."""
+        return self._edges
+
+    @property
+    def weights(self) -> np.ndarray:
+        """The hyperedge weights w(e), shape (M,)."""
+        return self._weights
+
+    @property
+    def attributes(self) -> Attributes:
+        """What else is noted of vertices, hyperedges and memberships; no computation looks at it."""
+        return self._attributes
+
+    @property
+    def num_vertices(self) -> int:
+        """N, the number of vertices."""
+        return len(self._vertices)
+
+    @property
+    def num_edges(self) -> int:
+        """M, the number of hyperedges."""
+        return len(self._edges)
+
+    @property
+    def num_incidences(self) -> int:
+        """The number of (vertex, hyperedge) memberships."""
+        return int(self._incidence.nnz)
+
+    @property
+    def vertex_degrees(self) -> np.ndarray:
+        """The diagonal of D_v: sum over e of w(e) r(v, e), shape (N,)."""
+        return self._incidence @ self._weights
+
+    @property
+    def edge_degrees(self) -> np.ndarray:
+        """The diagonal of D_e: sum over v of r(v, e), the size of e when unweighted, shape (M,)."""
+        return np.asarray(self._incidence.sum(axis=0)).ravel()
+
+    @property
+    def isolated_vertices(self) -> pd.Index:
+        """The vertices that belong to no hyperedge."""
+        return self._vertices[np.diff(self._incidence.indptr) == 0]
+
+    def vertex_rows(self, vertices: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
+        """Return the row of each named vertex; an unknown name is a `ValueError`."""
+        return locate(
+            self._vertices,
+            vertices,
+            argument=argument,
+            owner=f"the hypergraph ({self.num_vertices:,} vertices)",
+            cure="Add them with `Hypergraph.from_edges(..., vertices=...)`.",
+        )
+
+    def members(self, edge: Any) -> list[Any]:
+        """Return the names of the vertices in one hyperedge."""
+        column = locate(
+            self._edges,
+            [edge],
+            argument="edge",
+            owner=f"the {self.num_edges:,} hyperedges",
+            cure="See `edges`.",
+        )[0]
+        return list(self._vertices[np.sort(self._incidence[:, [column]].nonzero()[0])])
+
+    # ---------------------------------------------------------------- what it gives
+
+    def dual(self) -> Hypergraph:
+        """Return the dual: hyperedges become vertices, and each vertex the hyperedge of those it was in.
+
+        The incidence is diag(w) R', with unit weights, so that the normalised incidence of the dual is exactly
+        the transpose of this one's: one decomposition serves both. Without weights the dual's dual is the original.
+        """
+        return Hypergraph(
+            sp.csr_array((self._incidence * self._weights).T),
+            vertices=self._edges,
+            edges=self._vertices,
+            weights=np.ones(self.num_vertices),
+            attributes=self._attributes.swapped(),
+        )
+
+    def clique_expansion(self, weighted: bool = True) -> Graph:
+        """Return the graph that joins each pair of vertices sharing a hyperedge (paper, Appendix A.2).
+
+        ``weighted``: the pair's weight is the number of hyperedges that it shares, sum over e of
+        w(e) r(u, e) r(v, e) in general; otherwise every such weight is 1. There are no self-loops.
+        """
+        joint = sp.csr_array((self._incidence * self._weights) @ self._incidence.T)
+        joint = sp.csr_array(joint - sp.diags_array(joint.diagonal()))
+        joint.eliminate_zeros()
+        if not weighted:
+            joint.data[:] = 1.0
+        return Graph(joint, vertices=self._vertices)
+
+    def star_expansion(self) -> Graph:
+        """Return the bipartite graph of vertices and hyperedges, named ("vertex", v) and ("edge", e)."""
+        block = self._incidence * self._weights
+        adjacency = sp.block_array([[None, block], [block.T, None]], format="csr")
+        names = [("vertex", v) for v in self._vertices] + [("edge", e) for e in self._edges]
+        return Graph(adjacency, vertices=names)
+
+    def subhypergraph(self, vertices: Iterable[Any] | None = None, edges: Iterable[Any] | None = None) -> Hypergraph:
+        """Return the part on the given vertices and hyperedges, in the order given (all of a side if ``None``).
+
+        A hyperedge keeps those of its members that stay; one that loses all is kept, empty.
+        """
+        incidence, vertex_index, edge_index, weights = (
+            self._incidence,
+            self._vertices,
+            self._edges,
+            self._weights,
+        )
+        if vertices is not None:
+            rows = self.vertex_rows(vertices)
+            incidence, vertex_index = incidence[rows], unique_index(vertex_index[rows], of="vertices")
+        if edges is not None:
+            columns = locate(
+                edge_index,
+                edges,
+                argument="edges",
+                owner=f"the {self.num_edges:,} hyperedges",
+                cure="See `edges`.",
+            )
+            incidence, weights = incidence[:, columns], weights[columns]
+            edge_index = unique_index(edge_index[columns], of="edges")
+        return Hypergraph(
+            sp.csr_array(incidence, copy=True),
+            vertices=vertex_index,
+            edges=edge_index,
+            weights=weights.copy(),
+            attributes=self._attributes.restricted(vertex_index, edge_index),
+        )
+
+    def with_vertices(self, vertices: Iterable[Any]) -> Hypergraph:
+        """Return the same hyperedges on the given vertices, in that order; new vertices are isolated.
+
+        This aligns several relations, each known for some of the vertices, on one vertex set.
+        """
+        index = unique_index(vertices, of="vertices")
+        rows = locate(
+            index,
+            self._vertices,
+            argument="vertices",
+            owner=f"the {len(index):,} given names",
+            cure="Name every vertex of the hypergraph, or take a `subhypergraph` first.",
+        )
+        moved = sp.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(len(index), len(rows)))
+        return Hypergraph(
+            sp.csr_array(moved @ self._incidence),
+            vertices=index,
+            edges=self._edges,
+            weights=self._weights.copy(),
+            attributes=self._attributes,
+        )
+
+    def with_attributes(self, **attributes: Any) -> Hypergraph:
+        """Return the same hypergraph with some `Attributes` replaced, by field: ``vertices``, ``edges``, ..."""
+        unknown = [name for name in attributes if name not in Attributes._fields]
+        if unknown:
+            raise TypeError(f"Attributes are {', '.join(Attributes._fields)}. Got {unknown[0]!r}.")
+        replaced = self._attributes._replace(**attributes)
+        replaced.check(self._vertices, self._edges)
+        return Hypergraph(
+            self._incidence, vertices=self._vertices, edges=self._edges, weights=self._weights, attributes=replaced
+        )
+
+    def connected_components(self) -> np.ndarray:
+        """Return the number of the connected component of each vertex, shape (N,); 0, 1, ... by first vertex."""
+        bipartite = sp.block_array([[None, self._incidence], [self._incidence.T, None]], format="csr")
+        _, labels = connected_components(bipartite, directed=False)
+        return pd.factorize(labels[: self.num_vertices])[0]
+
+    def equals(self, other: Hypergraph) -> bool:
+        """Tell whether names, incidence and weights are all the same, in the same order; attributes do not matter."""
+        return (
+            self._vertices.equals(other._vertices)
+            and self._edges.equals(other._edges)
+            and np.array_equal(self._weights, other._weights)
+            and (self._incidence != other._incidence).nnz == 0
+        )
+
+    # ---------------------------------------------------------------- how it shows and travels
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # frozen: a copy could never differ, and cloning an estimator must not copy it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_restore, (self._incidence, self._vertices, self._edges, self._weights, self._attributes))
+
+    def __repr__(self) -> str:
+        return (
+            f"Hypergraph({_plural(self.num_vertices, 'vertex', 'vertices')}, "
+            f"{_plural(self.num_edges, 'hyperedge', 'hyperedges')}, "
+            f"{_plural(self.num_incidences, 'incidence', 'incidences')})"
+        )
+
+    def _repr_html_(self) -> str:
+        sizes = np.diff(sp.csc_array(self._incidence).indptr)
+        rows = {
+            "vertices": f"{self.num_vertices:,}",
+            "hyperedges": f"{self.num_edges:,}",
+            "incidences": f"{self.num_incidences:,}",
+            "isolated vertices": f"{len(self.isolated_vertices):,}",
+            "hyperedge sizes": f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):g}"
+            if len(sizes)
+            else "-",
+            "first vertices": ", ".join(str(v) for v in self._vertices[:4]),
+            "first hyperedges": ", ".join(str(e) for e in self._edges[:4]),
+        }
+        body = "".join(f"<tr><th style='text-align:left'>{k}</th><td>{escape(v)}</td></tr>" for k, v in rows.items())
+        return f"<table><caption>Hypergraph</caption><tbody>{body}</tbody></table>"
+
+
+def _restore(
+    incidence: sp.csr_array, vertices: pd.Index, edges: pd.Index, weights: np.ndarray, attributes: Attributes
+) -> Hypergraph:
+    return Hypergraph(incidence, vertices=vertices, edges=edges, weights=weights, attributes=attributes)
+
+
+def _plural(n: int, one: str, many: str) -> str:
+    return f"{n:,} {one if n == 1 else many}"

@@ -1,0 +1,338 @@
+"""Learning hyperparameters from several starts: by L-BFGS, or where values are estimates by gradients alone."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import numpy as np
+from scipy.optimize import minimize
+
+from hypergauss import parameters
+from hypergauss.exceptions import NumericalError
+from hypergauss.learning.trust_region import Ascent, LocalModel, climb_by_gradients
+from hypergauss.learning.priors import LogNormal, Matched, check_priors, log_prior, match_priors
+
+#: How many points are looked at for each start that is followed.
+_CANDIDATES_PER_START = 4
+#: The loss where the objective cannot be evaluated: this if it never could be, and otherwise this much more than the
+#: worst that could, so that a line search shortens its step but keeps its direction.
+_FAILED, _WORSE = 1e10, 10.0
+#: A search that stopped early still counts as converged if its last iterations gained less than this.
+_STALLED, _SMALL_GAIN = 3, 1e-2
+#: The gain that ends a search on an objective without an opinion of its own.
+_TOLERANCE = 1e-9
+#: The gain that is not worth another evaluation of an estimate: in nats, and as a share of its standard error.
+_LEAST_GAIN, _LEAST_SHARE = 1e-5, 0.05
+
+
+class Objective(ABC):
+    """A function of a model's hyperparameters to be maximised: the log evidence, or a bound on it."""
+
+    @property
+    @abstractmethod
+    def num_observations(self) -> int:
+        """How many numbers were observed, the natural size of the objective."""
+
+    @property
+    def least_gain(self) -> float:
+        """The gain of an iteration, for each number observed, below which a search ends."""
+        return _TOLERANCE
+
+    @property
+    def state(self) -> Any:
+        """What the best evaluation so far leaves behind for a later one to start from; nothing, as a rule."""
+        return None
+
+    @abstractmethod
+    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:
+        """Return the objective plus the log prior, and its gradient, at coordinates theta."""
+
+    def value(self, theta: np.ndarray, priors: Matched) -> float:
+        """Return the objective plus the log prior; an objective that compiles less for it says how."""
+        return self.value_and_gradient(theta, priors)[0]
+
+
+class EstimatedObjective(Objective):
+    """An objective whose values and gradients are estimates, and only nearly derivatives of one another."""
+
+    @property
+    def least_gain(self) -> float:
+        """The gain still in sight, for each number observed, at which a search ends.
+
+        A twentieth of the objective's standard error; where nothing is random 1e-5 nats, at which hyperparameters are
+        0.005 of their own standard deviation from the top.
+        """
+        return max(_LEAST_GAIN, _LEAST_SHARE * np.nan_to_num(self.standard_error)) / self.num_observations
+
+    @property
+    @abstractmethod
+    def standard_error(self) -> float:
+        """The standard error of the latest value, or NaN."""
+
+    @abstractmethod
+    def local_model(self, theta: np.ndarray, priors: Matched) -> LocalModel:
+        """Return the objective plus the log prior at coordinates theta, and what it will gain around them."""
+
+    def further_starts(self, theta: np.ndarray, priors: Matched) -> list[np.ndarray]:  # noqa: ARG002
+        """Return other coordinates that may be worth a start, found without an evaluation; none, as a rule."""
+        return []
+
+    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
+        return self.local_model(theta, priors)[:2]
+
+
+class Learned(NamedTuple):
+    """The outcome of learning.
+
+    ``log_evidence`` is that of the data alone, without the priors on hyperparameters; ``trace`` holds the objective
+    after each iteration of the start that won, ``state`` what the objective leaves for a later one, and
+    ``is_exhausted`` tells whether more iterations would have been taken.
+    """
+
+    model: Any
+    log_evidence: float
+    objective: float
+    trace: np.ndarray
+    converged: bool
+    message: str
+    n_evaluations: int
+    state: Any = None
+    is_exhausted: bool = False
+
+
+def maximise(
+    objective: Objective,
+    model: eqx.Module,
+    *,
+    priors: Mapping[str, LogNormal] | None = None,
+    n_starts: int = 2,
+    max_iterations: int = 200,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Learned:
+    """Return the model at the hyperparameters where objective plus log prior is highest.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is maximised.
+    model : Equinox module
+        Its hyperparameters are the first start.
+    priors : dict of name to LogNormal, optional
+        Names as `parameters.values` lists them, or their last part ("lengthscale" for every lengthscale).
+    n_starts : int
+        How many starts are followed to the end: the given one, and the best of random ones.
+    max_iterations : int
+        Of L-BFGS, for each start, or evaluations of an estimate; 0 keeps the model as it is and only evaluates it.
+    seed : int
+        For the random starts.
+    report : callable, optional
+        Called with a line of text after each iteration.
+    """
+    first = _within(model, parameters.pack(model))
+    tried = 0
+    starts = [model]
+    if max_iterations > 0 and len(first):
+        loss = _Loss(objective, match_priors(model, check_priors(priors)))
+        others = _random_starts(first, parameters.bounds(model), loss, n_starts - 1, np.random.default_rng(seed))
+        starts += [parameters.unpack(model, theta) for theta in others]
+        tried = loss.evaluations
+    ends = [climb(objective, start, priors=priors, max_iterations=max_iterations, report=report) for start in starts]
+    return highest(ends)._replace(n_evaluations=tried + sum(end.n_evaluations for end in ends))
+
+
+def climb(
+    objective: Objective,
+    model: eqx.Module,
+    *,
+    priors: Mapping[str, LogNormal] | None = None,
+    max_iterations: int = 200,
+    tolerance: float | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Learned:
+    """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
+
+    It ends when an iteration gains less than ``tolerance`` (the objective's own if not given) for each number observed,
+    or where an estimate foresees no larger gain.
+
+    A start where the objective is not finite ends where it began, with an objective of minus infinity.
+    """
+    matched = match_priors(model, check_priors(priors))
+    loss = _Loss(objective, matched)
+    theta = parameters.pack(model)
+    if max_iterations > 0:
+        theta = _within(model, theta)
+    ascend = _ascend_estimate if isinstance(objective, EstimatedObjective) else _ascend
+    end = ascend(loss, theta, parameters.bounds(model), max_iterations, tolerance, report)
+    reached = parameters.unpack(model, end.theta)
+    return Learned(
+        model=reached,
+        log_evidence=end.value - float(log_prior(reached, matched)),
+        objective=end.value,
+        trace=end.trace,
+        converged=end.converged and end.value > -np.inf,
+        message=end.message,
+        n_evaluations=loss.evaluations,
+        state=objective.state,
+        is_exhausted=end.is_exhausted,
+    )
+
+
+def highest(ends: Sequence[Learned]) -> Learned:
+    """Return the end that reached the highest objective."""
+    best = max(ends, key=lambda end: end.objective)
+    if best.objective == -np.inf:
+        raise NumericalError(
+            "The objective is not finite at any start. Likely causes: targets of a very different size from the "
+            "kernel's variance, or starting values at the edge of their range."
+        )
+    return best
+
+
+class _Loss:
+    """Minus the objective and log prior for each observation, and how often it was evaluated."""
+
+    def __init__(self, objective: Objective, priors: Matched) -> None:
+        self.objective = objective
+        self.priors = priors
+        self.scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
+        self.evaluations = 0
+        self.worst = -np.inf
+
+    def at(self, theta: np.ndarray) -> float:
+        """Return the loss where no gradient is needed."""
+        self.evaluations += 1
+        value = self.objective.value(theta, self.priors)
+        return -self.scale * value if np.isfinite(value) else _FAILED
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        self.evaluations += 1
+        value, gradient = self.objective.value_and_gradient(theta, self.priors)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):  # beyond what the arithmetic can carry
+            return (self.worst + _WORSE if np.isfinite(self.worst) else _FAILED), np.zeros_like(theta)
+        loss = -self.scale * value
+        self.worst = max(self.worst, loss)
+        return loss, -self.scale * gradient
+
+    def local_model(self, theta: np.ndarray) -> LocalModel:
+        """Return an estimated objective itself, around a point."""
+        self.evaluations += 1
+        return self.objective.local_model(theta, self.priors)  # type: ignore[attr-defined]
+
+
+def _within(model: eqx.Module, theta: np.ndarray) -> np.ndarray:
+    limits = parameters.bounds(model)
+    return np.clip(theta, limits[:, 0], limits[:, 1])
+
+
+def _ascend(
+    loss: _Loss,
+    start: np.ndarray,
+    limits: np.ndarray,
+    max_iterations: int,
+    tolerance: float | None,
+    report: Callable[[str], None] | None,
+) -> Ascent:
+    """Follow one start to the end by L-BFGS."""
+    scale = loss.scale
+    if max_iterations == 0 or not len(start):
+        return _evaluated(loss, start)
+    trace = [-loss(start)[0] / scale]
+    tell = _teller(report)
+
+    def follow(intermediate_result: Any) -> None:
+        trace.append(-float(intermediate_result.fun) / scale)
+        tell(trace[-1])
+
+    lowest = [(trace[0] * -scale, start)]
+
+    def watched(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = loss(theta)
+        if value < lowest[0][0]:
+            lowest[0] = (value, theta.copy())
+        return value, gradient
+
+    enough = loss.objective.least_gain if tolerance is None else tolerance
+    options = {"maxiter": max_iterations, "ftol": enough, "gtol": 1e-6}
+    result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
+    # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
+    stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
+    converged = bool(result.success) or (stalled and result.nit < max_iterations)
+    # The search may end on a point that could not be evaluated, where the gradient is zero; the lowest seen counts.
+    value, theta = lowest[0]
+    height = -np.inf if value >= _FAILED else -value / scale
+    return Ascent(
+        theta,
+        height,
+        np.array(trace),
+        converged and result.fun <= loss.worst,
+        str(result.message),
+        is_exhausted=result.nit >= max_iterations,
+    )
+
+
+def _ascend_estimate(
+    loss: _Loss,
+    start: np.ndarray,
+    limits: np.ndarray,
+    max_iterations: int,
+    tolerance: float | None,
+    report: Callable[[str], None] | None,
+) -> Ascent:
+    """Follow one start to the end where only gradients can be trusted to the last digit."""
+    if max_iterations == 0 or not len(start):
+        return _evaluated(loss, start)
+    return climb_by_gradients(
+        loss.local_model,
+        [start, *loss.objective.further_starts(start, loss.priors)],  # type: ignore[attr-defined]
+        limits,
+        max_iterations=max_iterations,
+        least_gain=lambda: (loss.objective.least_gain if tolerance is None else tolerance) / loss.scale,
+        follow=_teller(report),
+    )
+
+
+def _evaluated(loss: _Loss, theta: np.ndarray) -> Ascent:
+    """Return a search that has nowhere to go."""
+    here = loss.at(theta)
+    height = -np.inf if here >= _FAILED else -here / loss.scale
+    return Ascent(theta, height, np.array([height]), True, "nothing to learn")
+
+
+def _teller(report: Callable[[str], None] | None) -> Callable[[float], None]:
+    """Return a function that reports the objective after each iteration."""
+    iterations = count(1)
+
+    def tell(value: float) -> None:
+        number = next(iterations)
+        if report is not None:
+            report(f"log evidence {value:,.2f} after {number} iterations")
+
+    return tell
+
+
+def _random_starts(
+    first: np.ndarray,
+    limits: np.ndarray,
+    loss: _Loss,
+    n_starts: int,
+    rng: np.random.Generator,
+) -> list[np.ndarray]:
+    """Return the most promising of some random points around the first start."""
+    shape = (_CANDIDATES_PER_START * n_starts, len(first))
+    candidates = np.clip(first + rng.normal(scale=1.5, size=shape), limits[:, 0], limits[:, 1])
+    found = sorted(((_loss_at(loss, point), tuple(point)) for point in candidates), key=itemgetter(0))
+    return [np.array(point) for value, point in found[:n_starts] if value < _FAILED]
+
+
+def _loss_at(loss: _Loss, theta: np.ndarray) -> float:
+    """Return the loss at a point that need not be a possible one."""
+    try:
+        return loss(theta)[0]
+    except NumericalError:
+        return _FAILED

@@ -1,0 +1,6 @@
+"""The iterative solver: conditioning, evidence and draws from products with the Laplacian alone."""
+
+from hypergauss.solvers.iterative.options import Iterative
+from hypergauss.solvers.iterative.posterior import IterativePosterior
+
+__all__ = ["Iterative", "IterativePosterior"]

@@ -1,0 +1,80 @@
+"""Held-out scores are of held-out vertices, each predicted once, beside baselines that know less."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hypergauss as hg
+from hypergauss.analysis.assessment import CONSTANT, LINEAR, MODEL
+from hypergauss.datasets import make_planted_hypergraph
+
+PLANTED = make_planted_hypergraph(60, 90, 2, random_state=1)
+H, NAMES, Y = PLANTED.hypergraph, np.arange(45), PLANTED.signal[:45]
+
+
+@pytest.fixture(scope="module")
+def regression():
+    model = hg.HypergraphGPRegressor(H, learn=False, noise_variance=0.05).fit(NAMES, Y)
+    lines = []
+    return model, hg.assess(model, NAMES, Y, folds=4, report=lines.append), lines
+
+
+def test_every_observed_vertex_is_held_out_once(regression):
+    _, found, lines = regression
+    assert sorted(found.held_out.index) == NAMES.tolist()
+    np.testing.assert_array_equal(found.held_out.loc[NAMES, "observed"], Y)
+    assert len(lines) == 4
+    assert set(found.scores["method"]) == {MODEL, LINEAR, CONSTANT}
+    assert len(found.scores) == 12
+
+
+def test_predictions_are_those_of_a_model_that_never_saw_the_vertex(regression):
+    model, found, _ = regression
+    seen = model.predict(NAMES)
+    assert np.abs(found.held_out.loc[NAMES, "mean"] - Y).mean() > 2 * np.abs(seen - Y).mean()
+    # A model without the fold, fitted by hand, says the same.
+    scores = found.scores[found.scores["method"] == MODEL]
+    r2 = 1 - ((found.held_out["observed"] - found.held_out["mean"]) ** 2).sum() / ((Y - Y.mean()) ** 2).sum()
+    assert scores["R2"].mean() == pytest.approx(r2, abs=0.2)
+
+
+def test_the_constant_is_the_mean_of_the_training_folds(regression):
+    _, found, _ = regression
+    constant = found.scores[found.scores["method"] == CONSTANT]
+    assert (constant["R2"] <= 0).all()
+    assert constant["RMSE"].mean() == pytest.approx(np.std(Y), rel=0.1)
+
+
+def test_the_summary_is_mean_and_standard_error_over_folds(regression):
+    _, found, _ = regression
+    own = found.scores.loc[found.scores["method"] == MODEL, "R2"]
+    assert found.summary().loc[MODEL, ("mean", "R2")] == pytest.approx(own.mean())
+    assert found.summary().loc[MODEL, ("error", "R2")] == pytest.approx(own.std(ddof=1) / 2)
+    assert list(found.summary().index) == [MODEL, LINEAR, CONSTANT]
+
+
+def test_the_fitted_model_is_not_changed(regression):
+    model, _, _ = regression
+    again = hg.HypergraphGPRegressor(H, learn=False, noise_variance=0.05).fit(NAMES, Y)
+    np.testing.assert_array_equal(model.predict(NAMES), again.predict(NAMES))
+
+
+def test_classes_are_dealt_evenly_and_scored():
+    labels = np.where(Y > 0, "high", "low")
+    model = hg.HypergraphGPClassifier(H, kernel="diffusion", likelihood="probit", learn=False).fit(NAMES, labels)
+    found = hg.assess(model, NAMES, labels, folds=3)
+    np.testing.assert_allclose(found.held_out[["high", "low"]].sum(axis=1), 1.0)
+    assert set(found.summary()["mean"].columns) == {"accuracy", "log density", "Brier score", "calibration error"}
+    constant = found.scores[found.scores["method"] == CONSTANT]
+    assert constant["accuracy"].std() < 0.05  # each fold has its share of either class
+
+
+def test_too_many_folds_are_refused(regression):
+    model, _, _ = regression
+    with pytest.raises(ValueError, match="folds"):
+        hg.assess(model, NAMES[:3], Y[:3], folds=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.PerformanceWarning)
+        assert len(hg.assess(model, NAMES[:4], Y[:4], folds=2).scores) == 6

@@ -1,0 +1,118 @@
+"""The spectral priors are those of `kernels`, and their conditionals those that brute force gives."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from hypergauss import Hypergraph, Spectrum
+from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Modes, draw_expansion, matern
+from hypergauss.factorisation.inducing_sides import full_columns, inducing_features, sparse_columns
+from hypergauss.factorisation.sides import levels
+from hypergauss.kernels import Diffusion, Matern
+from tests.factorisation.problems import GRID, make_problem
+from tests.hypergraphs import random_hypergraph
+
+
+def covariance(columns, num_vertices, column=0):
+    """Return rho^2 I + B B' of one column, by applying B to every unit vector."""
+    height, width = columns.shape
+    basis = np.zeros((height, num_vertices))
+    for place in range(height):
+        unit = np.zeros((height, width))
+        unit[place] = 1.0
+        basis[place] = columns.factors(unit)[:, column]
+    return columns.rough[column] ** 2 * np.eye(num_vertices) + basis.T @ basis
+
+
+@pytest.mark.parametrize("nu", [0.5, 3.0, np.inf])
+def test_the_filter_is_that_of_the_matern_kernel(nu):
+    eigenvalues = np.linspace(0, 1, 7)
+    H = random_hypergraph(6, 5, seed=3)
+    expected = Matern(Spectrum.of(H), nu, 2.5).filter(eigenvalues)
+    assert np.allclose(matern(eigenvalues, nu, 2.5), expected, rtol=1e-12)
+
+
+def test_full_columns_have_the_covariance_of_their_kernel(hypergraph):
+    kernel = Matern(Spectrum.of(hypergraph), 1.5, 3.0, variance=0.7)
+    found = covariance(full_columns(kernel, 2, float), hypergraph.num_vertices, column=1)
+    assert np.allclose(found, kernel.gram(), atol=1e-12)
+
+
+def test_full_columns_serve_graphs_too(hypergraph):
+    kernel = Diffusion(Spectrum.of(hypergraph.clique_expansion(), laplacian="unnormalised"), 0.3)
+    found = covariance(full_columns(kernel, 1, float), hypergraph.num_vertices)
+    assert np.allclose(found, kernel.gram(), atol=1e-10)
+
+
+def test_with_all_vertices_inducing_the_features_give_the_whole_kernel(hypergraph):
+    kernel = Matern(Spectrum.of(hypergraph), 1.5, 3.0)
+    features = inducing_features(kernel, np.arange(hypergraph.num_vertices))
+    assert np.allclose(features @ features.T, kernel.gram(), atol=1e-7)
+    few = covariance(sparse_columns(kernel, np.array([0, 3]), 1, float), hypergraph.num_vertices)
+    assert np.linalg.matrix_rank(few, tol=1e-9) == 2
+    assert np.allclose(few[np.ix_([0, 3], [0, 3])], np.asarray(kernel.gram())[np.ix_([0, 3], [0, 3])], atol=1e-7)
+
+
+def test_levels_are_the_eigenvectors_of_eigenvalue_zero():
+    H = Hypergraph.from_edges([["a", "b"], ["b", "c"], ["x", "y"]], vertices=["a", "b", "c", "x", "y", "lone"])
+    E = levels(H).toarray()
+    assert E.shape == (6, 2)
+    assert np.allclose(Spectrum.of(H).laplacian() @ E, np.where(np.arange(6) == 5, 0, 1)[:, None] * 0, atol=1e-12)
+    assert np.isclose((E**2).sum(), 6)
+
+
+def test_columns_of_a_side_have_mean_variance_v_besides_their_levels():
+    problem, _ = make_problem()
+    side = problem.sides[1]
+    hyper = Hyperparameters(np.array([0, 1]), np.array([2.0, 0.5]), np.array([1e-12, 1e-12]), np.zeros(0), np.ones(2))
+    for column, variance in enumerate(hyper.variance):
+        found = covariance(side.columns(hyper), side.num_vertices, column)
+        assert np.isclose(found.diagonal().mean(), variance)
+
+
+def test_filters_are_drawn_with_the_probabilities_that_brute_force_gives(rng):
+    problem, _ = make_problem(12, 9, share=0.5)
+    side = problem.sides[0]
+    n = side.num_vertices
+    hyper = Hyperparameters(np.array([0]), np.ones(1), np.ones(1), np.zeros(0), np.ones(1))
+    x = np.concatenate([rng.standard_normal((n, 1)), np.zeros((side.num_levels, 1))])
+    log_p = []
+    for point in range(3):
+        here = hyper._replace(point=np.array([point]), level_variance=np.full(1, 1e-300))
+        K = covariance(side.columns(here), n)
+        square = x[:n, 0] @ np.linalg.solve(K, x[:n, 0])
+        evidence = gammaln(SHAPE + n / 2) - (SHAPE + n / 2) * np.log(RATE + square / 2)  # v integrated out
+        log_p.append(GRID.log_weights[point] - np.linalg.slogdet(K)[1] / 2 + evidence)
+    expected = np.exp(log_p - np.logaddexp.reduce(log_p))
+    drawn = np.array([side.draw(hyper, x, rng).point[0] for _ in range(4000)])
+    shares = np.bincount(drawn, minlength=3) / 4000
+    assert np.all(np.abs(shares - expected) < 4 * np.sqrt(expected * (1 - expected) / 4000) + 1e-9)
+
+
+def test_the_expansion_is_drawn_from_its_normal_conditional(rng):
+    n = 6
+    factors, linear = rng.standard_normal((n, 2)), rng.standard_normal((n, 2))
+    roots = rng.standard_normal((n, 2, 3))
+    gram = roots @ roots.transpose(0, 2, 1)
+    hyper = Hyperparameters(np.zeros(2, int), np.ones(2), np.ones(2), np.zeros(0), np.array([2.0, -0.5]))
+    xi = factors / hyper.expansion
+    P, m = np.eye(2), np.zeros(2)
+    for i in range(n):
+        P += np.diag(xi[i]) @ gram[i] @ np.diag(xi[i])
+        m += xi[i] * linear[i]
+    draws = np.array([draw_expansion(hyper, factors, gram, linear, rng) for _ in range(8000)])
+    C = np.linalg.inv(P)
+    assert np.all(np.abs(draws.mean(axis=0) - C @ m) < 5 * np.sqrt(C.diagonal() / 8000))
+    assert np.allclose(np.cov(draws.T), C, atol=6 * np.abs(C).max() / np.sqrt(8000))
+
+
+def test_a_pair_that_hangs_by_a_thread_does_not_take_the_variance():
+    """Two vertices tied to one another by ten hyperedges, and to all others by a single one."""
+    rng = np.random.default_rng(0)
+    edges = [rng.choice(40, size=6, replace=False).tolist() for _ in range(60)]
+    H = Hypergraph.from_edges([*edges, *([[40, 41]] * 10), [0, 40]], vertices=range(42))
+    spectrum = Spectrum.of(H)
+    modes = Modes.of(spectrum, levels(H), GRID, float)
+    assert spectrum.eigenvalues[1] < spectrum.eigenvalues[2] / 2
+    assert modes.eigenvalues[1] == modes.eigenvalues[0] == spectrum.eigenvalues[2]
+    assert np.array_equal(modes.eigenvalues[2:], spectrum.eigenvalues[2:])
