@@ -1,28 +1,35 @@
-"""Hyperparameters: fields of a model that can be learned, and the coordinates in which learning moves them.
+r"""Hyperparameters: fields of a model that can be learned, the coordinates that learning moves, and derivatives.
 
-A model is an Equinox module. A field declared with `positive` or `bounded` is a hyperparameter; everything else,
-eigenvectors above all, is data. `pack` lists the free hyperparameters of a whole tree of modules as one vector,
-`unpack` puts such a vector back.
+A model is a tree of `Parametrised` objects. A field declared with `positive`, `bounded` or `reciprocal` is a
+hyperparameter; everything else, eigenvectors above all, is data. `pack` lists the free hyperparameters of a tree as one
+vector, `unpack` puts such a vector back.
+
+**Derivatives** of a formula f of a handful of hyperparameters are taken by the complex step,
+
+    df / d theta_j = Im f(theta + i h e_j) / h,      h = 1e-20,
+
+which subtracts nothing and so is exact to rounding. A formula written with NumPy's arithmetic, exp, log, sqrt, powers,
+sums and products is analytic and needs nothing else; `abs` and whatever takes a real part lose the derivative, which
+`check_derivatives` finds out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self, TypeVar
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from hypergauss import _checks
 
-# Kernels with a wide spectrum lose positive definiteness in single precision.
-jax.config.update("jax_enable_x64", True)
+Model = TypeVar("Model", bound="Parametrised")
+#: A formula: from a model to an array, or to several.
+Formula = Callable[[Any], Any]
 
-Model = TypeVar("Model", bound=eqx.Module)
+_STEP = 1e-20
+#: Where a complex step and a difference of two values may disagree, relative to the largest derivative.
+_DISAGREEMENT = 1e-4
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,8 @@ class Coordinate:
 
     forward: Callable[[Any], Any]
     inverse: Callable[[Any], Any]
+    #: The derivative of the hyperparameter in its coordinate, as a function of the hyperparameter.
+    slope: Callable[[Any], Any]
     lower: float
     upper: float
     #: Name and map by which users know it, where that is not the field itself.
@@ -38,39 +47,19 @@ class Coordinate:
     is_positive: bool = True
 
 
-class Slot(NamedTuple):
-    """One free hyperparameter: the name it is shown by, the way to it from the root, its coordinate and shape."""
-
-    name: str
-    path: tuple[str | int, ...]
-    coordinate: Coordinate
-    shape: tuple[int, ...]
-
-    def of(self, model: Any) -> Any:
-        """Follow the path from the root."""
-        for step in self.path:
-            model = model[step] if isinstance(step, int) else getattr(model, step)
-        return model
-
-
 def positive(lower: float = 1e-6, upper: float = 1e6) -> Any:
     """Declare a positive hyperparameter, learned through its logarithm within [lower, upper]."""
-    return _declare(Coordinate(np.log, _exp, float(np.log(lower)), float(np.log(upper))))
+    return Coordinate(np.log, np.exp, _same, float(np.log(lower)), float(np.log(upper)))
 
 
 def bounded(lower: float, upper: float) -> Any:
     """Declare a hyperparameter learned as it is within [lower, upper]."""
-    return _declare(Coordinate(_same, _same, lower, upper, is_positive=lower >= 0))
+    return Coordinate(_same, _same, np.ones_like, lower, upper, is_positive=lower >= 0)
 
 
 def reciprocal(name: str, lower: float, upper: float) -> Any:
     """Declare a hyperparameter held and learned within [lower, upper] but shown to users as ``name``, its inverse."""
-    return _declare(Coordinate(_same, _same, lower, upper, (name, _invert)))
-
-
-def _exp(value: Any) -> Any:
-    # Plain numbers stay with NumPy, where there is nothing to compile; and stay arrays, as fields hold.
-    return np.asarray(np.exp(value)) if isinstance(value, np.ndarray) else jnp.exp(value)
+    return Coordinate(_same, _same, np.ones_like, lower, upper, (name, _invert))
 
 
 def _same(value: Any) -> Any:
@@ -82,92 +71,240 @@ def _invert(value: Any) -> Any:
         return 1.0 / np.asarray(value)
 
 
-def _declare(coordinate: Coordinate) -> Any:
-    return eqx.field(converter=as_array, metadata={"coordinate": coordinate})
+class Parametrised:
+    """An immutable object that declares its hyperparameters on its class; a field is set once, and stays.
+
+    Examples
+    --------
+    >>> class Line(Parametrised):
+    ...     slope = bounded(-10.0, 10.0)
+    ...     scale = positive()
+    ...
+    ...     def __init__(self, slope, scale):
+    ...         self.slope, self.scale = slope, scale
+    >>> values(Line(2.0, 0.5))
+    {'slope': 2.0, 'scale': 0.5}
+    """
+
+    #: Fields that learning leaves alone.
+    fixed: tuple[str, ...] = ()
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} is immutable: make another one with another `{name}`.")
+        is_declared = name in declared(type(self))
+        object.__setattr__(self, name, np.asarray(value, dtype=np.float64) if is_declared else value)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # immutable: cloning an estimator must not copy eigenvectors
+
+    def check_fixed(self, fixed: str | Sequence[str]) -> tuple[str, ...]:
+        """Return the fields that hold the hyperparameters of these names, checked to exist."""
+        fields = {_shown_name(field, coordinate): field for field, coordinate in declared(type(self)).items()}
+        chosen = (fixed,) if isinstance(fixed, str) else tuple(fixed)
+        return tuple(fields[_checks.one_of("fixed", name, tuple(fields))] for name in chosen)
 
 
-def as_array(value: Any) -> Array:
-    """Return a value in double precision."""
-    return jnp.asarray(value, dtype=jnp.float64)
+def declared(cls: type) -> dict[str, Coordinate]:
+    """Return the hyperparameters that a class declares, its own before those of its bases."""
+    found = cls.__dict__.get("_declared")
+    if found is None:
+        found = {}
+        for home in cls.__mro__:
+            found |= {k: v for k, v in vars(home).items() if isinstance(v, Coordinate) and k not in found}
+        cls._declared = found  # type: ignore[attr-defined]
+    return found
 
 
-def check_fixed(fixed: Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of fixed hyperparameters, checked to exist."""
-    chosen = (fixed,) if isinstance(fixed, str) else tuple(fixed)
-    for name in chosen:
-        _checks.one_of("fixed", name, names)
-    return chosen
+class Slot(NamedTuple):
+    """One free hyperparameter: the name it is shown by, the way to it from the root, its coordinate and value."""
+
+    name: str
+    path: tuple[str | int, ...]
+    coordinate: Coordinate
+    value: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its value."""
+        return np.shape(self.value)
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return np.size(self.value)
 
 
-def slots(model: eqx.Module, *, free_only: bool = True) -> list[Slot]:
-    """List the hyperparameters of a model, as a rule without those named in a module's ``fixed``."""
+def slots(model: Parametrised, *, free_only: bool = True) -> list[Slot]:
+    """List the hyperparameters of a model, as a rule without those named in an object's ``fixed``.
+
+    Those of an object's parts stand before its own.
+    """
     return list(_walk(model, (), "", free_only))
 
 
-def pack(model: eqx.Module) -> np.ndarray:
+def pack(model: Parametrised) -> np.ndarray:
     """Return the coordinates of the free hyperparameters as one vector, shape (p,)."""
-    parts = [np.ravel(slot.coordinate.forward(np.asarray(slot.of(model)))) for slot in slots(model)]
+    parts = [np.ravel(slot.coordinate.forward(slot.value)) for slot in slots(model)]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def unpack(model: Model, theta: np.ndarray | Array) -> Model:
+def unpack(model: Model, theta: np.ndarray) -> Model:
     """Return the model with its free hyperparameters set from a vector of coordinates."""
     free = slots(model)
-    parts = split(free, theta)
-    return replace(model, [slot.coordinate.inverse(part) for slot, part in zip(free, parts, strict=True)])
+    return replace(model, [slot.coordinate.inverse(part) for slot, part in zip(free, split(free, theta), strict=True)])
 
 
-def split(free: Sequence[Slot], vector: np.ndarray | Array) -> list[Any]:
+def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
     """Cut the last axis of an array into one part for each hyperparameter, of the hyperparameter's shape."""
     parts, start = [], 0
     for slot in free:
-        stop = start + int(np.prod(slot.shape))
-        parts.append(vector[..., start:stop].reshape((*vector.shape[:-1], *slot.shape)))
-        start = stop
+        parts.append(vector[..., start : start + slot.size].reshape((*vector.shape[:-1], *slot.shape)))
+        start += slot.size
     return parts
 
 
 def replace(model: Model, held: Sequence[Any]) -> Model:
     """Return the model with what its free hyperparameters' fields hold replaced, in the order of `slots`."""
-    free = slots(model)
-    return eqx.tree_at(lambda tree: [slot.of(tree) for slot in free], model, list(held)) if free else model
+    for slot, value in zip(slots(model), held, strict=True):
+        model = with_value(model, slot.path, np.asarray(value))
+    return model
 
 
-def bounds(model: eqx.Module) -> np.ndarray:
+def with_value(node: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """Return a copy of a tree that holds another value at the end of a path; all else is shared."""
+    if not path:
+        return value
+    step, *rest = path
+    if isinstance(step, int):
+        return tuple(with_value(item, tuple(rest), value) if i == step else item for i, item in enumerate(node))
+    copy = object.__new__(type(node))
+    copy.__dict__.update(node.__dict__)
+    copy.__dict__[step] = with_value(node.__dict__[step], tuple(rest), value)
+    return copy
+
+
+def bounds(model: Parametrised) -> np.ndarray:
     """Return the range of each coordinate, shape (p, 2)."""
-    rows = [[s.coordinate.lower, s.coordinate.upper] for s in slots(model) for _ in range(int(np.prod(s.shape)))]
+    rows = [[slot.coordinate.lower, slot.coordinate.upper] for slot in slots(model) for _ in range(slot.size)]
     return np.array(rows).reshape(-1, 2)
 
 
-def values(model: eqx.Module, *, free_only: bool = True) -> dict[str, float | np.ndarray]:
+def values(model: Parametrised, *, free_only: bool = True) -> dict[str, float | np.ndarray]:
     """Return hyperparameters by name, in their own units."""
     found = {}
     for slot in slots(model, free_only=free_only):
         shown = slot.coordinate.shown_as
-        value = np.asarray(slot.of(model) if shown is None else shown[1](slot.of(model)))
+        value = np.asarray(slot.value if shown is None else shown[1](slot.value))
         found[slot.name] = float(value) if value.ndim == 0 else value
     return found
 
 
+# ---------------------------------------------------------------- derivatives
+
+
+def tangents(model: Parametrised, formula: Formula) -> list[Any]:
+    """Return the derivative of a formula in each coordinate of a model, each shaped as the formula's outcome."""
+    found = []
+    for slot in slots(model):
+        here = np.asarray(slot.coordinate.forward(slot.value), dtype=np.complex128)
+        for entry in np.ndindex(here.shape):
+            moved = here.copy()
+            moved[entry] += 1j * _STEP
+            # An array, also where NumPy would make a number of it, as fields hold.
+            value = np.asarray(slot.coordinate.inverse(moved))
+            found.append(_imaginary(formula(with_value(model, slot.path, value))))
+    return found
+
+
+def pull_back(model: Parametrised, formula: Formula, adjoint: Any) -> np.ndarray:
+    """Return the gradient, shape (p,), of a number that has the given slopes in a formula's outcome."""
+    return np.array([_inner(adjoint, tangent) for tangent in tangents(model, formula)])
+
+
+def gather(model: Parametrised, gradients: Mapping[str, Any]) -> np.ndarray:
+    """Return one gradient, shape (p,), in the order of `pack`.
+
+    Parameters
+    ----------
+    model : Parametrised
+        Whose hyperparameters they are.
+    gradients : dict of field to array
+        For a part of the model its gradient in its own coordinates; for a hyperparameter of the model's own the slope
+        in the hyperparameter itself. A field that is not named has none.
+    """
+    found = []
+    for field, node in vars(model).items():
+        if isinstance(node, Parametrised):
+            found.append(np.asarray(gradients.get(field, np.zeros(len(pack(node))))))
+    for field, coordinate in declared(type(model)).items():
+        if field not in model.fixed:
+            value = getattr(model, field)
+            found.append(np.ravel(gradients.get(field, 0.0) * coordinate.slope(value) * np.ones_like(value)))
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def check_derivatives(model: Parametrised, formula: Formula, of: str) -> None:
+    """Refuse a formula whose complex steps are not its derivatives, as a difference of two of its values shows."""
+    theta, step = pack(model), 1e-6
+    for j, tangent in enumerate(tangents(model, formula)):
+        ahead, behind = theta.copy(), theta.copy()
+        ahead[j] += step
+        behind[j] -= step
+        pairs = zip(_leaves(formula(unpack(model, ahead))), _leaves(formula(unpack(model, behind))), strict=True)
+        for found, (there, here) in zip(_leaves(tangent), pairs, strict=True):
+            difference = (np.asarray(there) - np.asarray(here)) / (2 * step)
+            largest = max(float(np.max(np.abs(difference), initial=0.0)), 1e-6)
+            if not np.max(np.abs(found - difference), initial=0.0) <= _DISAGREEMENT * largest:
+                raise ValueError(
+                    f"{of} of {type(model).__name__} must be a formula that takes complex numbers, by which its "
+                    f"derivatives are found. Got another derivative than its values have, in hyperparameter {j}. Write "
+                    "it without `abs`, `real` or comparisons of complex numbers (for instance `np.sqrt(x**2)`)."
+                )
+
+
+def _imaginary(outcome: Any) -> Any:
+    if isinstance(outcome, tuple):
+        return tuple(_imaginary(part) for part in outcome)
+    return np.imag(outcome) / _STEP
+
+
+def _inner(adjoint: Any, tangent: Any) -> float:
+    if isinstance(tangent, tuple):
+        return sum(_inner(a, t) for a, t in zip(adjoint, tangent, strict=True))
+    return float(np.sum(adjoint * tangent))
+
+
+def _leaves(outcome: Any) -> Iterator[Any]:
+    if isinstance(outcome, tuple):
+        for part in outcome:
+            yield from _leaves(part)
+    else:
+        yield outcome
+
+
+def _shown_name(field: str, coordinate: Coordinate) -> str:
+    return field if coordinate.shown_as is None else coordinate.shown_as[0]
+
+
 def _walk(node: Any, path: tuple[str | int, ...], prefix: str, free_only: bool) -> Iterator[Slot]:
+    """Yield the hyperparameters of an object's parts, then its own; parts in a tuple are labelled or numbered."""
     if isinstance(node, tuple):
-        # Sums and products label their parts; other tuples are numbered.
         for position, child in enumerate(node):
             yield from _walk(child, (*path, position), f"{prefix}{position}.", free_only)
         return
-    if not isinstance(node, eqx.Module):
+    if not isinstance(node, Parametrised):
         return
-    fixed = getattr(node, "fixed", ()) if free_only else ()
+    own = declared(type(node))
     labels = getattr(node, "labels", None)
-    for field in fields(node):
-        value = getattr(node, field.name)
-        coordinate = field.metadata.get("coordinate")
-        if coordinate is not None:
-            if field.name not in fixed:
-                shown = field.name if coordinate.shown_as is None else coordinate.shown_as[0]
-                yield Slot(prefix + shown, (*path, field.name), coordinate, jnp.shape(value))
-        elif labels is not None and isinstance(value, tuple) and len(value) == len(labels):
+    for field, value in vars(node).items():
+        if field in own:
+            continue
+        if labels is not None and isinstance(value, tuple) and value is not labels and len(value) == len(labels):
             for position, (label, child) in enumerate(zip(labels, value, strict=True)):
-                yield from _walk(child, (*path, field.name, position), f"{prefix}{label}.", free_only)
+                yield from _walk(child, (*path, field, position), f"{prefix}{label}.", free_only)
         else:
-            yield from _walk(value, (*path, field.name), prefix, free_only)
+            yield from _walk(value, (*path, field), prefix, free_only)
+    for field, coordinate in own.items():
+        if not free_only or field not in node.fixed:
+            yield Slot(prefix + _shown_name(field, coordinate), (*path, field), coordinate, getattr(node, field))

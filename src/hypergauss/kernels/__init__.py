@@ -1,6 +1,7 @@
 """Covariances between vertices: filters of the hypergraph's spectrum, covariates, and their combinations."""
 
-from hypergauss.kernels.base import Kernel, Product, Sum
+from hypergauss.kernels.base import Kernel
+from hypergauss.kernels.composition import Product, Sum
 from hypergauss.kernels.covariates import Linear, SquaredExponential
 from hypergauss.kernels.filters import Bernstein, Diffusion, Matern
 from hypergauss.kernels.relations import relations

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from hypergauss import _checks
 from hypergauss.hypergraph.frozen import freeze
-from hypergauss.kernels.base import Kernel, scale_field
-from hypergauss.parameters import as_array, check_fixed, positive
+from hypergauss.kernels.base import Kernel, Structure
+from hypergauss.parameters import gather, positive
 
 
 class SquaredExponential(Kernel):
@@ -31,23 +28,21 @@ class SquaredExponential(Kernel):
         Hyperparameters that learning leaves alone, from "lengthscale", "variance".
     """
 
-    covariates: np.ndarray
-    fixed: tuple[str, ...] = eqx.field(static=True)
-    lengthscale: Array = positive(1e-3, 1e4)
-    variance: Array = positive()
+    lengthscale: np.ndarray = positive(1e-3, 1e4)
+    variance: np.ndarray = positive()
 
     def __init__(
         self,
         covariates: Any,
-        lengthscale: float | Sequence[float] | np.ndarray | Array = 1.0,
+        lengthscale: float | Sequence[float] | np.ndarray = 1.0,
         *,
         variance: float = 1.0,
-        fixed: Sequence[str] = (),
+        fixed: str | Sequence[str] = (),
     ) -> None:
         self.covariates = check_covariates(covariates)
         self.lengthscale = _shared_or_by_column("lengthscale", lengthscale, self.covariates.shape[1])
-        self.variance = as_array(_checks.positive("variance", variance))
-        self.fixed = check_fixed(fixed, ("lengthscale", "variance"))
+        self.variance = _checks.positive("variance", variance)
+        self.fixed = self.check_fixed(fixed)
 
     @property
     def num_vertices(self) -> int:  # noqa: D102
@@ -57,17 +52,23 @@ class SquaredExponential(Kernel):
         """Return rows relative to the column means: distances are the same, and keep their digits far from zero."""
         return self.covariates[rows] - self.covariates.mean(axis=0)
 
-    def cross(self, left: Any, right: Any) -> Float[Array, "n m"]:  # noqa: D102
-        x, z = left / self.lengthscale, right / self.lengthscale
-        # |x - z|^2 through one matrix product; rounding may take it a hair below zero.
-        squares = (x**2).sum(1)[:, None] + (z**2).sum(1)[None, :] - 2 * x @ z.T
-        return self.variance * jnp.exp(-jnp.maximum(squares, 0.0) / 2)
+    def cross(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.variance * np.exp(-_squares(left / self.lengthscale, right / self.lengthscale) / 2)
 
-    def variances(self, inputs: Any) -> Float[Array, " n"]:  # noqa: D102
-        return jnp.full(inputs.shape[0], self.variance)
+    def variances(self, inputs: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.full(len(inputs), self.variance)
 
-    def scaled(self, factor: float) -> Self:  # noqa: D102
-        return scale_field(self, factor)
+    def pull_back(self, left: np.ndarray, right: np.ndarray, adjoint: np.ndarray) -> np.ndarray:
+        """Return the gradient by hand: with slopes S = adjoint o K, that in lengthscale_j is the sum of S o d_j^2 / l_j^3.
+
+        d_j^2 are squared distances in column j, and (x - z)^2 = x^2 - 2 x z + z^2 makes three products of them.
+        """
+        slopes = adjoint * self.cross(left, right)
+        by_column = slopes.sum(axis=1) @ left**2 + slopes.sum(axis=0) @ right**2 - 2 * ((slopes @ right) * left).sum(axis=0)
+        of_lengthscale = by_column / self.lengthscale**3
+        if self.lengthscale.ndim == 0:
+            of_lengthscale = of_lengthscale.sum()
+        return gather(self, {"lengthscale": of_lengthscale, "variance": slopes.sum() / self.variance})
 
 
 class Linear(Kernel):
@@ -83,20 +84,18 @@ class Linear(Kernel):
         May name "variance".
     """
 
-    covariates: np.ndarray
-    fixed: tuple[str, ...] = eqx.field(static=True)
-    variance: Array = positive()
+    variance: np.ndarray = positive()
 
     def __init__(
         self,
         covariates: Any,
-        variance: float | Sequence[float] | np.ndarray | Array = 1.0,
+        variance: float | Sequence[float] | np.ndarray = 1.0,
         *,
-        fixed: Sequence[str] = (),
+        fixed: str | Sequence[str] = (),
     ) -> None:
         self.covariates = check_covariates(covariates)
         self.variance = _shared_or_by_column("variance", variance, self.covariates.shape[1])
-        self.fixed = check_fixed(fixed, ("variance",))
+        self.fixed = self.check_fixed(fixed)
 
     @property
     def num_vertices(self) -> int:  # noqa: D102
@@ -111,33 +110,30 @@ class Linear(Kernel):
         return True
 
     @property
-    def has_positive_weights(self) -> bool:  # noqa: D102
-        return True
+    def basis(self) -> object:  # noqa: D102
+        return self.covariates
 
     def inputs(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.covariates[rows]
 
-    def features(self, inputs: Any) -> Any:  # noqa: D102
+    def features(self, inputs: np.ndarray) -> np.ndarray:  # noqa: D102
         return inputs
 
-    def weights(self) -> Float[Array, " r"]:  # noqa: D102
-        return jnp.broadcast_to(self.variance, (self.covariates.shape[1],))
+    def structure(self, inputs: Any) -> Structure:  # noqa: D102, ARG002
+        return Structure(np.broadcast_to(self.variance, (self.covariates.shape[1],)), np.zeros(()))
 
-    def remainder(self, inputs: Any) -> Float[Array, ""]:  # noqa: D102, ARG002
-        return jnp.zeros(())
+    def cross(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:  # noqa: D102
+        return (left * self.variance) @ right.T
 
-    def cross(self, left: Any, right: Any) -> Float[Array, "n m"]:  # noqa: D102
-        return (left * self.weights()) @ right.T
+    def variances(self, inputs: np.ndarray) -> np.ndarray:  # noqa: D102
+        return inputs**2 @ self.weights()
 
-    def variances(self, inputs: Any) -> Float[Array, " n"]:  # noqa: D102
-        return jnp.asarray(inputs) ** 2 @ self.weights()
-
-    def scaled(self, factor: float) -> Self:  # noqa: D102
-        return scale_field(self, factor)
+    def same_vertex(self, left: np.ndarray, right: np.ndarray) -> float:  # noqa: D102, ARG002
+        return 0.0
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw coefficients, then f = X w."""
-        roots = np.sqrt(np.asarray(self.weights()))
+        roots = np.sqrt(self.weights())
         return self.covariates[rows] @ (roots[:, None] * rng.standard_normal((len(roots), size)))
 
 
@@ -152,9 +148,15 @@ def check_covariates(covariates: Any) -> np.ndarray:
     return freeze(np.array(array))
 
 
-def _shared_or_by_column(name: str, value: Any, columns: int) -> Array:
+def _shared_or_by_column(name: str, value: Any, columns: int) -> np.ndarray:
     """Return one positive number, or one for each column."""
     array = _checks.finite_array(name, value, missing="Pass positive numbers.")
     if array.shape not in {(), (columns,)} or (array <= 0).any():
         raise ValueError(f"`{name}` must be one positive number, or one for each of {columns} columns. Got {value!r}.")
-    return as_array(array)
+    return array
+
+
+def _squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return |x - z|^2 between all pairs through one matrix product; rounding may take it a hair below zero."""
+    squares = (x**2).sum(axis=1)[:, None] + (z**2).sum(axis=1)[None, :] - 2 * x @ z.T
+    return np.maximum(squares, 0.0)

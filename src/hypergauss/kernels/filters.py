@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln, xlogy
-from jaxtyping import Array, Float
+from scipy.special import comb
 
 from hypergauss import _checks
-from hypergauss.kernels.spectral import SpectralKernel, check_spectrum
-from hypergauss.parameters import as_array, check_fixed, positive, reciprocal
+from hypergauss.kernels.spectral import SpectralKernel
+from hypergauss.parameters import positive, reciprocal
 from hypergauss.spectrum import Spectrum
+
+
+def matern(eigenvalues: np.ndarray, inverse_nu: Any, lengthscale: Any) -> np.ndarray:
+    """Return phi = exp(-nu log1p(lengthscale^2 l / (2 nu))); an inverse_nu of 0 is the diffusion kernel."""
+    return np.exp(-_log1p_ratio(lengthscale**2 * eigenvalues / 2, inverse_nu))
 
 
 class Matern(SpectralKernel):
@@ -50,12 +51,8 @@ class Matern(SpectralKernel):
      [0.579 0.914 0.807]]
     """
 
-    spectrum: Spectrum
-    normalise: bool = eqx.field(static=True)
-    fixed: tuple[str, ...] = eqx.field(static=True)
-    inverse_nu: Array = reciprocal("nu", 0.0, 20.0)
-    lengthscale: Array = positive(1e-3, 1e3)
-    variance: Array = positive()
+    inverse_nu: np.ndarray = reciprocal("nu", 0.0, 20.0)
+    lengthscale: np.ndarray = positive(1e-3, 1e3)
 
     def __init__(
         self,
@@ -65,28 +62,24 @@ class Matern(SpectralKernel):
         *,
         variance: float = 1.0,
         normalise: bool = True,
-        fixed: Sequence[str] = (),
+        fixed: str | Sequence[str] = (),
     ) -> None:
-        self.spectrum = check_spectrum(spectrum)
-        self.inverse_nu = as_array(1.0 / _checks.positive("nu", nu, allow_infinite=normalise))
-        self.lengthscale = as_array(_checks.positive("lengthscale", lengthscale))
-        self.variance = as_array(_checks.positive("variance", variance))
-        self.normalise = normalise
-        names = check_fixed(fixed, ("nu", "lengthscale", "variance"))
-        self.fixed = tuple("inverse_nu" if name == "nu" else name for name in names)
+        super().__init__(spectrum, variance=variance, normalise=normalise, fixed=fixed)
+        self.inverse_nu = 1.0 / _checks.positive("nu", nu, allow_infinite=normalise)
+        self.lengthscale = _checks.positive("lengthscale", lengthscale)
 
     @property
-    def nu(self) -> Float[Array, ""]:
+    def nu(self) -> float:
         """The smoothness, infinite for the diffusion kernel."""
-        return 1.0 / self.inverse_nu
+        return 1.0 / float(self.inverse_nu) if self.inverse_nu else float("inf")
 
-    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
-        phi = jnp.exp(-_log1p_ratio(self.lengthscale**2 * eigenvalues / 2, self.inverse_nu))
+    def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
+        phi = matern(eigenvalues, self.inverse_nu, self.lengthscale)
         return phi if self.normalise else phi * self._paper_factor()
 
-    def _paper_factor(self) -> Float[Array, ""]:
+    def _paper_factor(self) -> Any:
         """Return (2 nu / lengthscale^2)^-nu, what the paper's form has at the eigenvalue 0."""
-        return jnp.exp(-jnp.log(2 / (self.inverse_nu * self.lengthscale**2)) / self.inverse_nu)
+        return np.exp(-np.log(2 / (self.inverse_nu * self.lengthscale**2)) / self.inverse_nu)
 
     def ellipse_bound(self, left: np.ndarray) -> np.ndarray:
         """Return phi at ``left``: its modulus is largest next to its one singularity, at -2 nu / lengthscale^2."""
@@ -110,11 +103,7 @@ class Diffusion(SpectralKernel):
         As for `Matern`.
     """
 
-    spectrum: Spectrum
-    normalise: bool = eqx.field(static=True)
-    fixed: tuple[str, ...] = eqx.field(static=True)
-    beta: Array = positive(1e-6, 1e4)
-    variance: Array = positive()
+    beta: np.ndarray = positive(1e-6, 1e4)
 
     def __init__(
         self,
@@ -123,16 +112,13 @@ class Diffusion(SpectralKernel):
         *,
         variance: float = 1.0,
         normalise: bool = True,
-        fixed: Sequence[str] = (),
+        fixed: str | Sequence[str] = (),
     ) -> None:
-        self.spectrum = check_spectrum(spectrum)
-        self.beta = as_array(_checks.positive("beta", beta))
-        self.variance = as_array(_checks.positive("variance", variance))
-        self.normalise = normalise
-        self.fixed = check_fixed(fixed, ("beta", "variance"))
+        super().__init__(spectrum, variance=variance, normalise=normalise, fixed=fixed)
+        self.beta = _checks.positive("beta", beta)
 
-    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
-        return jnp.exp(-self.beta * eigenvalues)
+    def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.exp(-self.beta * eigenvalues)
 
     def ellipse_bound(self, left: np.ndarray) -> np.ndarray:
         """Return phi at ``left``, where its modulus is largest."""
@@ -156,78 +142,62 @@ class Bernstein(SpectralKernel):
         As for `Matern`; ``fixed`` may name "coefficients".
     """
 
-    spectrum: Spectrum
-    normalise: bool = eqx.field(static=True)
-    fixed: tuple[str, ...] = eqx.field(static=True)
-    coefficients: Array = positive(1e-8, 1e8)
-    variance: Array = positive()
+    coefficients: np.ndarray = positive(1e-8, 1e8)
 
     def __init__(
         self,
         spectrum: Spectrum,
-        coefficients: int | Sequence[float] | Array | np.ndarray = 8,
+        coefficients: int | Sequence[float] | np.ndarray = 8,
         *,
         variance: float = 1.0,
         normalise: bool = True,
-        fixed: Sequence[str] = (),
+        fixed: str | Sequence[str] = (),
     ) -> None:
-        self.spectrum = check_spectrum(spectrum)
+        super().__init__(spectrum, variance=variance, normalise=normalise, fixed=fixed)
         if isinstance(coefficients, int):
             degree = _checks.count("coefficients", coefficients, most=64, why="the degree of a Bernstein filter")
             coefficients = np.exp(-4 * np.arange(degree + 1) / degree)
         array = _checks.finite_array("coefficients", coefficients, missing="Pass positive numbers.")
         if array.ndim != 1 or len(array) < 2 or (array <= 0).any():
             raise ValueError(f"`coefficients` must be at least two positive numbers. Got {array}.")
-        self.coefficients = as_array(array)
-        self.variance = as_array(_checks.positive("variance", variance))
-        self.normalise = normalise
-        self.fixed = check_fixed(fixed, ("coefficients", "variance"))
+        self.coefficients = array
 
-    @property
-    def has_positive_weights(self) -> bool:  # noqa: D102
-        return False
-
-    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:  # noqa: D102
+    def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         x = self._position(eigenvalues)[..., None]
-        degree = self.coefficients.shape[0] - 1
-        k = jnp.arange(degree + 1)
-        log_choose = gammaln(degree + 1.0) - gammaln(k + 1.0) - gammaln(degree - k + 1.0)
-        return jnp.exp(log_choose + xlogy(k, x) + xlogy(degree - k, 1 - x)) @ self.coefficients
+        degree = len(self.coefficients) - 1
+        k = np.arange(degree + 1)
+        return (comb(degree, k) * x**k * (1 - x) ** (degree - k)) @ self.coefficients
 
     def root_ellipse_bound(self, left: np.ndarray) -> None:  # noqa: ARG002
         """Return None: the root branches at the filter's complex zeros, which move with its coefficients."""
         return
 
-    def _position(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:
+    def _position(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return eigenvalues as shares of the largest possible one, which is 0 for a graph without edges."""
-        return jnp.clip(eigenvalues / (self.spectrum.upper or 1.0), 0.0, 1.0)
+        return np.clip(eigenvalues / (self.spectrum.upper or 1.0), 0.0, 1.0)
 
-    def filter_range(self, low: Any, high: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
         """Bound phi by the coefficients of its restriction to [low, high], whose hull contains the curve."""
-        left, right = self._position(jnp.stack([jnp.asarray(low), jnp.asarray(high)]))
+        left, right = self._position(np.array([low, high]))
         hull = _restrict(self.coefficients, left, right)
-        return hull.min(), hull.max()
+        return hull[np.argmin(hull.real)], hull[np.argmax(hull.real)]
 
 
-def _restrict(coefficients: Float[Array, " k"], left: Any, right: Any) -> Float[Array, " k"]:
+def _restrict(coefficients: np.ndarray, left: float, right: float) -> np.ndarray:
     """Return the Bernstein coefficients on [left, right], by de Casteljau's subdivision of [0, 1]."""
-    # The blossom of the polynomial, with j arguments at `right` and the others at `left`, is coefficient j. All of them
-    # at once, and the steps in a loop: written out, they make a program that takes seconds to compile.
-    degree = coefficients.shape[0] - 1
-    number = jnp.arange(degree + 1)[:, None]
-
-    def step(values: Array, at: Array) -> tuple[Array, None]:
-        argument = jnp.where(number > at, right, left)
-        # The last column is of no use after a step, and takes no part in those to its left.
-        return (1 - argument) * values + argument * jnp.roll(values, -1, axis=1), None
-
-    values = jnp.broadcast_to(coefficients, (degree + 1, degree + 1))
-    return jax.lax.scan(step, values, jnp.arange(degree))[0][:, 0]
+    # The blossom of the polynomial, with j arguments at `right` and the others at `left`, is coefficient j.
+    degree = len(coefficients) - 1
+    number = np.arange(degree + 1)[:, None]
+    values = np.broadcast_to(coefficients, (degree + 1, degree + 1))
+    for step in range(degree):
+        argument = np.where(number > step, right, left)
+        values = (1 - argument) * values[:, :-1] + argument * values[:, 1:]
+    return values[:, 0]
 
 
-def _log1p_ratio(x: Float[Array, " k"], t: Float[Array, ""]) -> Float[Array, " k"]:
+def _log1p_ratio(x: np.ndarray, t: Any) -> np.ndarray:
     """Return log(1 + t x) / t, continued to x at t = 0, with exact derivatives there."""
-    small = t * x < 1e-5
-    safe = jnp.where(small, 1.0, t)
+    small = np.real(t * x) < 1e-5
+    safe = np.where(small, 1.0, t)
     series = x * (1 - t * x / 2 + (t * x) ** 2 / 3)
-    return jnp.where(small, series, jnp.log1p(safe * x) / safe)
+    return np.where(small, series, np.log1p(safe * x) / safe)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from hypergauss.spectrum import chebyshev
 
+if TYPE_CHECKING:
+    from hypergauss.kernels.spectral import SpectralKernel
 
-def filter_expansion(kernel: Any, tolerance: float, *, root: bool = False) -> chebyshev.Expansion:
+
+def filter_expansion(kernel: SpectralKernel, tolerance: float, *, root: bool = False) -> chebyshev.Expansion:
     """Return the expansion of a spectral kernel's filter, or of its square root, on all eigenvalues there may be.
 
     Parameters
@@ -28,19 +28,7 @@ def filter_expansion(kernel: Any, tolerance: float, *, root: bool = False) -> ch
     is_known = bound(np.array([-1e-12])) is not None
 
     def phi(eigenvalues: np.ndarray) -> np.ndarray:
-        values = np.asarray(_filter(kernel, eigenvalues))
+        values = kernel.filter(eigenvalues)
         return np.sqrt(np.maximum(values, 0.0)) if root else values
 
     return chebyshev.expand(phi, kernel.spectrum.upper, tolerance, bound if is_known else None)
-
-
-def _filter(kernel: Any, eigenvalues: np.ndarray) -> Array:
-    """Evaluate a filter on as many eigenvalues as a power of two holds, so that few shapes are compiled."""
-    length = 1 << max(len(eigenvalues) - 1, 0).bit_length()
-    padded = np.concatenate([eigenvalues, np.zeros(length - len(eigenvalues))])
-    return _filter_compiled(kernel, jnp.asarray(padded))[: len(eigenvalues)]
-
-
-@eqx.filter_jit
-def _filter_compiled(kernel: Any, eigenvalues: Array) -> Array:
-    return kernel.filter(eigenvalues)

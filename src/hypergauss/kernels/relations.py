@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hypergauss.kernels.base import Sum
+from hypergauss.kernels.composition import Sum
 from hypergauss.kernels.filters import Matern
 from hypergauss.kernels.spectral import SpectralKernel
 from hypergauss.spectrum import Spectrum

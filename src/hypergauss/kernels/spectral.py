@@ -10,16 +10,16 @@ exactly if the spectrum is exact. If it is truncated, b is the middle of phi's r
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple, Self
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from hypergauss.kernels.base import Kernel, scale_field
+from hypergauss import _checks
+from hypergauss.kernels.base import Kernel, Structure
 from hypergauss.kernels.polynomial import filter_expansion
-from hypergauss.spectrum import Spectrum, chebyshev
+from hypergauss.parameters import positive
+from hypergauss.spectrum import EigenSpectrum, Spectrum, chebyshev
 
 #: Error of the polynomial behind a prior draw, relative to its filter's largest value.
 _DRAW_TOLERANCE = 1e-9
@@ -28,19 +28,19 @@ _DRAW_TOLERANCE = 1e-9
 class Vertices(NamedTuple):
     """Inputs of a spectral kernel: vertex indices and their rows of U."""
 
-    index: Any  # (n,)
-    vectors: Any  # (n, r)
+    index: np.ndarray  # (n,)
+    vectors: np.ndarray  # (n, r)
 
 
 class Density(NamedTuple):
-    """phi at the known eigenvalues, its range over the rest, and the factor that turns phi into the kernel."""
+    """phi at the known eigenvalues (or those that stand for them), its range over the rest, and the kernel's scale."""
 
-    known: Float[Array, " r"]
-    rest: tuple[Float[Array, ""], Float[Array, ""]]
-    scale: Float[Array, ""]
+    known: np.ndarray
+    rest: tuple[Any, Any]
+    scale: Any
 
     @property
-    def background(self) -> Float[Array, ""]:
+    def background(self) -> Any:
         """B, the value that stands for phi on the rest."""
         return (self.rest[0] + self.rest[1]) / 2
 
@@ -50,20 +50,48 @@ class SpectralKernel(Kernel):
 
     ``normalise`` scales the kernel so that the mean prior variance over all vertices is ``variance``, as Borovitskiy
     et al. (2021) do; without it the kernel is ``variance`` times the filter as the paper writes it.
+
+    A filter of your own is a subclass that declares its hyperparameters and writes `filter` in NumPy; derivatives are
+    taken of the formula. One that does not fall with the eigenvalue also says what range it has (`filter_range`) where
+    the spectrum may be truncated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hypergauss import Hypergraph, Spectrum
+    >>> class Cauchy(SpectralKernel):
+    ...     width = positive(1e-3, 1e3)
+    ...
+    ...     def __init__(self, spectrum, width=0.1, **options):
+    ...         super().__init__(spectrum, **options)
+    ...         self.width = width
+    ...
+    ...     def filter(self, eigenvalues):
+    ...         return 1 / (1 + (eigenvalues / self.width) ** 2)
+    >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
+    >>> print(Cauchy(Spectrum.of(H), variance=2.0).gram().round(2))
+    [[1.52 2.   1.36]
+     [2.   2.95 2.  ]
+     [1.36 2.   1.52]]
     """
 
-    spectrum: eqx.AbstractVar[Spectrum]
-    normalise: eqx.AbstractVar[bool]
-    fixed: eqx.AbstractVar[tuple[str, ...]]
-    variance: eqx.AbstractVar[Array]
+    variance: np.ndarray = positive()
+
+    def __init__(
+        self, spectrum: Spectrum, *, variance: float = 1.0, normalise: bool = True, fixed: str | Sequence[str] = ()
+    ) -> None:
+        self.spectrum = check_spectrum(spectrum)
+        self.normalise = bool(normalise)
+        self.variance = _checks.positive("variance", variance)
+        self.fixed = self.check_fixed(fixed)
 
     @abstractmethod
-    def filter(self, eigenvalues: Float[Array, " k"]) -> Float[Array, " k"]:
+    def filter(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return phi >= 0 at the given eigenvalues."""
 
-    def filter_range(self, low: Any, high: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
         """Return bounds of phi over [low, high]; a decreasing filter has them at the ends."""
-        ends = self.filter(jnp.stack([jnp.asarray(low), jnp.asarray(high)]))
+        ends = self.filter(np.array([low, high]))
         return ends[1], ends[0]
 
     def ellipse_bound(self, left: np.ndarray) -> np.ndarray | None:  # noqa: ARG002
@@ -82,32 +110,20 @@ class SpectralKernel(Kernel):
     def density(self) -> Density:
         """Return the filter's values on the spectrum and the normalisation."""
         spectrum = self.spectrum
-        if spectrum.density is not None:
-            range_ = self.filter_range(spectrum.rest[0], spectrum.rest[1])
-            mean = spectrum.density.mean(lambda nodes: self.filter(jnp.asarray(nodes))) if self.normalise else 1.0
-            return Density(jnp.zeros(0), range_, self.variance / mean)
-        known = self.filter(jnp.asarray(spectrum.eigenvalues))
+        known = self.filter(spectrum.nodes)
         rest = self.filter_range(spectrum.rest[0], spectrum.rest[1])
-        scale = self.variance
-        if self.normalise:
-            n_rest = spectrum.num_vertices - spectrum.rank
-            mean = (known.sum() + n_rest * (rest[0] + rest[1]) / 2) / spectrum.num_vertices
-            scale = scale / mean
-        return Density(known, rest, scale)
+        if not self.normalise:
+            return Density(known, rest, self.variance)
+        mean = spectrum.node_weights @ known + spectrum.rest_share * (rest[0] + rest[1]) / 2
+        return Density(known, rest, self.variance / mean)
 
-    def mean_above(self, edge: Any) -> Float[Array, ""]:
+    def mean_above(self, edge: float) -> Any:
         """Return the mean of the filter over all eigenvalues above an edge; its value at the upper end if none is."""
         spectrum = self.spectrum
-        if spectrum.density is not None:
-            nodes, weights = jnp.ravel(spectrum.density.nodes), jnp.ravel(spectrum.density.weights)
-        else:
-            rest = spectrum.num_vertices - spectrum.rank
-            nodes = jnp.append(spectrum.eigenvalues, jnp.mean(jnp.asarray(spectrum.rest)))
-            weights = jnp.append(jnp.ones(spectrum.rank), float(rest))
-        weights = weights * (nodes > edge)
+        nodes = np.append(spectrum.nodes, np.mean(spectrum.rest))
+        weights = np.append(spectrum.node_weights, spectrum.rest_share) * (nodes > edge)
         total = weights.sum()
-        upper = self.filter(jnp.asarray([spectrum.upper]))[0]
-        return jnp.where(total > 0, weights @ self.filter(nodes) / jnp.where(total > 0, total, 1.0), upper)
+        return weights @ self.filter(nodes) / total if total > 0 else self.filter(np.array([spectrum.upper]))[0]
 
     @property
     def num_vertices(self) -> int:  # noqa: D102
@@ -115,7 +131,7 @@ class SpectralKernel(Kernel):
 
     @property
     def rank(self) -> int | None:  # noqa: D102
-        return None if self.spectrum.is_matrix_free else self.spectrum.rank
+        return self.spectrum.rank if isinstance(self.spectrum, EigenSpectrum) else None
 
     @property
     def basis(self) -> object:  # noqa: D102
@@ -123,73 +139,67 @@ class SpectralKernel(Kernel):
 
     @property
     def has_eigenvectors(self) -> bool:  # noqa: D102
-        return not self.spectrum.is_matrix_free
-
-    def mean_variance(self) -> float:  # noqa: D102
-        if self.normalise:
-            return float(self.variance)
-        density = self.spectrum.density
-        return super().mean_variance() if density is None else float(self.variance * density.mean(self.filter))
+        return isinstance(self.spectrum, EigenSpectrum)
 
     @property
     def has_uniform_remainder(self) -> bool:  # noqa: D102
         return True
 
-    @property
-    def has_positive_weights(self) -> bool:
-        """Whether the filter decreases, so that the background is its least value."""
-        return True
+    def mean_variance(self) -> float:  # noqa: D102
+        if self.normalise:
+            return float(self.variance)
+        spectrum, density = self.spectrum, self.density()
+        return float(
+            self.variance * (spectrum.node_weights @ density.known + spectrum.rest_share * density.background)
+        )
 
     def inputs(self, rows: np.ndarray) -> Vertices:  # noqa: D102
-        self._check_eigenvectors()
-        return Vertices(rows, self.spectrum.vertex_vectors[rows])
+        return Vertices(rows, self.eigenspectrum.vertex_vectors[rows])
 
-    def features(self, inputs: Vertices) -> Any:  # noqa: D102
+    def features(self, inputs: Vertices) -> np.ndarray:  # noqa: D102
         return inputs.vectors
 
-    def weights(self) -> Float[Array, " r"]:  # noqa: D102
-        self._check_eigenvectors()
-        density = self.density()
-        return density.scale * (density.known - density.background)
+    def structure(self, inputs: Vertices | None) -> Structure:  # noqa: D102, ARG002
+        known, rest, scale = self.density()
+        background = (rest[0] + rest[1]) / 2
+        return Structure(scale * (known - background), np.asarray(scale * background))
 
-    def remainder(self, inputs: Vertices) -> Float[Array, ""]:  # noqa: D102, ARG002
-        self._check_eigenvectors()
-        density = self.density()
-        return density.scale * density.background
+    def cross(self, left: Vertices, right: Vertices) -> np.ndarray:  # noqa: D102
+        weights, remainder = self.structure(left)
+        return (left.vectors * weights) @ right.vectors.T + remainder * self.same_vertex(left, right)
 
-    def cross(self, left: Vertices, right: Vertices) -> Float[Array, "n m"]:  # noqa: D102
-        same = jnp.asarray(left.index)[:, None] == jnp.asarray(right.index)[None, :]
-        return (left.vectors * self.weights()) @ right.vectors.T + self.remainder(left) * same
+    def variances(self, inputs: Vertices) -> np.ndarray:  # noqa: D102
+        weights, remainder = self.structure(inputs)
+        return inputs.vectors**2 @ weights + remainder
 
-    def variances(self, inputs: Vertices) -> Float[Array, " n"]:  # noqa: D102
-        return jnp.asarray(inputs.vectors) ** 2 @ self.weights() + self.remainder(inputs)
-
-    def scaled(self, factor: float) -> Self:  # noqa: D102
-        return scale_field(self, factor)
+    def same_vertex(self, left: Vertices, right: Vertices) -> np.ndarray:  # noqa: D102
+        return left.index[:, None] == right.index[None, :]
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw f = sqrt(b) z + U ((sqrt(phi) - sqrt(b)) U'z), z white noise on all vertices: no N x N matrix.
 
         Without eigenvectors, f = p(Delta) z with a polynomial p that meets sqrt(phi).
         """
-        density = _density(self)
-        if self.spectrum.is_matrix_free:
+        density = self.density()
+        if not isinstance(self.spectrum, EigenSpectrum):
             operator = self.spectrum.source.multiplier()
             root = filter_expansion(self, _DRAW_TOLERANCE, root=True)
             white = operator.white_noise(size, rng)
-            return float(jnp.sqrt(density.scale)) * operator.array(chebyshev.apply(operator, root, white), rows)
-        scale, known, background = (np.asarray(part) for part in (density.scale, density.known, density.background))
-        root, rest_root = np.sqrt(scale * known), np.sqrt(scale * background)
+            return float(np.sqrt(density.scale)) * operator.array(chebyshev.apply(operator, root, white), rows)
+        root, rest_root = np.sqrt(density.scale * density.known), np.sqrt(density.scale * density.background)
         U = self.spectrum.vertex_vectors
         z = rng.standard_normal((self.num_vertices, size))
         return rest_root * z[rows] + U[rows] @ ((root - rest_root)[:, None] * (U.T @ z))
 
-    def _check_eigenvectors(self) -> None:
-        if self.spectrum.is_matrix_free:
+    @property
+    def eigenspectrum(self) -> EigenSpectrum:
+        """The spectrum, if it has eigenvectors; else a sentence."""
+        if not isinstance(self.spectrum, EigenSpectrum):
             raise ValueError(
                 f"A covariance between single vertices needs eigenvectors. Got a kernel on {self.spectrum}. Condition "
                 "with `solver='iterative'`, or make the spectrum with `Spectrum.of`."
             )
+        return self.spectrum
 
     def error_bound(self) -> float:
         r"""Return a bound on ``|K - K_exact|``, the operator norm of what a truncated spectrum gets wrong.
@@ -201,7 +211,7 @@ class SpectralKernel(Kernel):
         m is also uncertain, by e = (half range)(N - r)/N, and
         ``|K/m - K'/m'| <= (|K - K'| + |K'| e / m') / (m' - e)``.
         """
-        spectrum, density = self.spectrum, _density(self)
+        spectrum, density = self.spectrum, self.density()
         if spectrum.is_exact:
             return 0.0
         # The bound is attained; the margin is for the rounding of the last digits.
@@ -209,16 +219,11 @@ class SpectralKernel(Kernel):
         if not self.normalise:
             return float(self.variance) * half
         mean = float(self.variance / density.scale)
-        slack = half * (1 - spectrum.rank / spectrum.num_vertices)
+        slack = half * spectrum.rest_share
         if slack >= mean:
             return float("inf")
-        largest = max(float(jnp.max(density.known, initial=0.0)), float(density.background))
+        largest = max(float(np.max(density.known, initial=0.0)), float(density.background))
         return float(self.variance) * (half + largest * slack / mean) / (mean - slack)
-
-
-@eqx.filter_jit
-def _density(kernel: SpectralKernel) -> Density:
-    return kernel.density()
 
 
 def check_spectrum(spectrum: Any) -> Spectrum:

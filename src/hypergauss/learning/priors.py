@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
 
 from hypergauss import _checks, parameters
+from hypergauss.parameters import Parametrised
 
 
 class LogNormal(NamedTuple):
@@ -21,20 +20,33 @@ class LogNormal(NamedTuple):
     median: float
     spread: float = 1.0
 
-    def log_density(self, value: Array) -> Array:
+    def log_density(self, value: Any) -> Any:
         """Return the log density at a value, summed over its entries."""
-        z = (jnp.log(value) - jnp.log(self.median)) / self.spread
-        return -0.5 * (z**2 + jnp.log(2 * jnp.pi * self.spread**2)).sum()
+        z = (np.log(value) - np.log(self.median)) / self.spread
+        return -0.5 * (z**2 + np.log(2 * np.pi * self.spread**2)).sum()
 
 
 #: Priors matched to a model: (number of the free hyperparameter, prior on what its field holds).
 Matched = tuple[tuple[int, LogNormal], ...]
 
 
-def log_prior(model: eqx.Module, priors: Matched) -> Float[Array, ""]:
+def log_prior(model: Parametrised, priors: Matched) -> float:
     """Return the log density of a model's hyperparameters under the priors matched to it."""
+    if not priors:
+        return 0.0
     free = parameters.slots(model)
-    return sum((prior.log_density(free[slot].of(model)) for slot, prior in priors), jnp.zeros(()))
+    return float(sum(prior.log_density(free[number].value) for number, prior in priors))
+
+
+def log_prior_gradient(model: Parametrised, priors: Matched) -> np.ndarray:
+    """Return the gradient of `log_prior` in the coordinates of `parameters.pack`, shape (p,)."""
+    free = parameters.slots(model)
+    parts = [np.zeros(slot.size) for slot in free]
+    for number, prior in priors:
+        value, coordinate = free[number].value, free[number].coordinate
+        slope = -(np.log(value) - np.log(prior.median)) / (prior.spread**2 * value)
+        parts[number] += np.ravel(slope * coordinate.slope(value))
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]:
@@ -48,7 +60,7 @@ def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]
     return checked
 
 
-def match_priors(model: eqx.Module, priors: Mapping[str, LogNormal]) -> Matched:
+def match_priors(model: Parametrised, priors: Mapping[str, LogNormal]) -> Matched:
     """Return (number of the slot, prior on what the slot holds) for each free hyperparameter with a prior."""
     free = parameters.slots(model)
     matched = []

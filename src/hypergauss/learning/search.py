@@ -1,4 +1,7 @@
-"""Learning hyperparameters from several starts: by L-BFGS, or where values are estimates by gradients alone."""
+"""Learning hyperparameters from several starts: by L-BFGS, or where values are estimates by gradients alone.
+
+An objective is a function of a model. The search moves the model's coordinates (`parameters.pack`) and adds the priors.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,14 @@ from itertools import count
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-import equinox as eqx
 import numpy as np
 from scipy.optimize import minimize
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
+from hypergauss.learning.priors import LogNormal, Matched, check_priors, log_prior, log_prior_gradient, match_priors
 from hypergauss.learning.trust_region import Ascent, LocalModel, climb_by_gradients
-from hypergauss.learning.priors import LogNormal, Matched, check_priors, log_prior, match_priors
+from hypergauss.parameters import Parametrised
 
 #: How many points are looked at for each start that is followed.
 _CANDIDATES_PER_START = 4
@@ -49,12 +52,12 @@ class Objective(ABC):
         return None
 
     @abstractmethod
-    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:
-        """Return the objective plus the log prior, and its gradient, at coordinates theta."""
+    def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:
+        """Return the objective at a model, and its gradient in the model's coordinates, shape (p,)."""
 
-    def value(self, theta: np.ndarray, priors: Matched) -> float:
-        """Return the objective plus the log prior; an objective that compiles less for it says how."""
-        return self.value_and_gradient(theta, priors)[0]
+    def value(self, model: Any) -> float:
+        """Return the objective alone; one that is cheaper without its gradient says how."""
+        return self.value_and_gradient(model)[0]
 
 
 class EstimatedObjective(Objective):
@@ -75,15 +78,15 @@ class EstimatedObjective(Objective):
         """The standard error of the latest value, or NaN."""
 
     @abstractmethod
-    def local_model(self, theta: np.ndarray, priors: Matched) -> LocalModel:
-        """Return the objective plus the log prior at coordinates theta, and what it will gain around them."""
+    def local_model(self, model: Any) -> LocalModel:
+        """Return the objective at a model, and what it will gain at coordinates around it."""
 
-    def further_starts(self, theta: np.ndarray, priors: Matched) -> list[np.ndarray]:  # noqa: ARG002
+    def further_starts(self, model: Any, priors: Matched) -> list[np.ndarray]:  # noqa: ARG002
         """Return other coordinates that may be worth a start, found without an evaluation; none, as a rule."""
         return []
 
-    def value_and_gradient(self, theta: np.ndarray, priors: Matched) -> tuple[float, np.ndarray]:  # noqa: D102
-        return self.local_model(theta, priors)[:2]
+    def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:  # noqa: D102
+        return self.local_model(model)[:2]
 
 
 class Learned(NamedTuple):
@@ -107,7 +110,7 @@ class Learned(NamedTuple):
 
 def maximise(
     objective: Objective,
-    model: eqx.Module,
+    model: Parametrised,
     *,
     priors: Mapping[str, LogNormal] | None = None,
     n_starts: int = 2,
@@ -121,7 +124,7 @@ def maximise(
     ----------
     objective : Objective
         What is maximised.
-    model : Equinox module
+    model : Parametrised
         Its hyperparameters are the first start.
     priors : dict of name to LogNormal, optional
         Names as `parameters.values` lists them, or their last part ("lengthscale" for every lengthscale).
@@ -138,7 +141,7 @@ def maximise(
     tried = 0
     starts = [model]
     if max_iterations > 0 and len(first):
-        loss = _Loss(objective, match_priors(model, check_priors(priors)))
+        loss = _Loss(objective, model, match_priors(model, check_priors(priors)))
         others = _random_starts(first, parameters.bounds(model), loss, n_starts - 1, np.random.default_rng(seed))
         starts += [parameters.unpack(model, theta) for theta in others]
         tried = loss.evaluations
@@ -148,7 +151,7 @@ def maximise(
 
 def climb(
     objective: Objective,
-    model: eqx.Module,
+    model: Parametrised,
     *,
     priors: Mapping[str, LogNormal] | None = None,
     max_iterations: int = 200,
@@ -163,7 +166,7 @@ def climb(
     A start where the objective is not finite ends where it began, with an objective of minus infinity.
     """
     matched = match_priors(model, check_priors(priors))
-    loss = _Loss(objective, matched)
+    loss = _Loss(objective, model, matched)
     theta = parameters.pack(model)
     if max_iterations > 0:
         theta = _within(model, theta)
@@ -197,9 +200,8 @@ def highest(ends: Sequence[Learned]) -> Learned:
 class _Loss:
     """Minus the objective and log prior for each observation, and how often it was evaluated."""
 
-    def __init__(self, objective: Objective, priors: Matched) -> None:
-        self.objective = objective
-        self.priors = priors
+    def __init__(self, objective: Objective, template: Parametrised, priors: Matched) -> None:
+        self.objective, self.template, self.priors = objective, template, priors
         self.scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
         self.evaluations = 0
         self.worst = -np.inf
@@ -207,25 +209,44 @@ class _Loss:
     def at(self, theta: np.ndarray) -> float:
         """Return the loss where no gradient is needed."""
         self.evaluations += 1
-        value = self.objective.value(theta, self.priors)
+        model = parameters.unpack(self.template, theta)
+        value = self.objective.value(model) + log_prior(model, self.priors)
         return -self.scale * value if np.isfinite(value) else _FAILED
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
-        value, gradient = self.objective.value_and_gradient(theta, self.priors)
-        if not (np.isfinite(value) and np.isfinite(gradient).all()):  # beyond what the arithmetic can carry
+        model = parameters.unpack(self.template, theta)
+        try:
+            value, gradient = self.objective.value_and_gradient(model)
+        except NumericalError:  # beyond what the arithmetic can carry
+            value, gradient = np.nan, np.zeros_like(theta)
+        if self.priors:
+            value, gradient = value + log_prior(model, self.priors), gradient + log_prior_gradient(model, self.priors)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
             return (self.worst + _WORSE if np.isfinite(self.worst) else _FAILED), np.zeros_like(theta)
         loss = -self.scale * value
         self.worst = max(self.worst, loss)
         return loss, -self.scale * gradient
 
     def local_model(self, theta: np.ndarray) -> LocalModel:
-        """Return an estimated objective itself, around a point."""
+        """Return an estimated objective plus log prior around a point."""
         self.evaluations += 1
-        return self.objective.local_model(theta, self.priors)  # type: ignore[attr-defined]
+        model = parameters.unpack(self.template, theta)
+        found = self.objective.local_model(model)  # type: ignore[attr-defined]
+        if not self.priors:
+            return found
+        here = log_prior(model, self.priors)
+
+        def gain(there: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = found.gain(there)
+            moved = parameters.unpack(self.template, there)
+            prior = log_prior(moved, self.priors) - here
+            return value + prior, gradient + log_prior_gradient(moved, self.priors)
+
+        return LocalModel(found.value + here, found.gradient + log_prior_gradient(model, self.priors), gain)
 
 
-def _within(model: eqx.Module, theta: np.ndarray) -> np.ndarray:
+def _within(model: Parametrised, theta: np.ndarray) -> np.ndarray:
     limits = parameters.bounds(model)
     return np.clip(theta, limits[:, 0], limits[:, 1])
 
@@ -289,7 +310,7 @@ def _ascend_estimate(
         return _evaluated(loss, start)
     return climb_by_gradients(
         loss.local_model,
-        [start, *loss.objective.further_starts(start, loss.priors)],  # type: ignore[attr-defined]
+        [start, *loss.objective.further_starts(parameters.unpack(loss.template, start), loss.priors)],  # type: ignore[attr-defined]
         limits,
         max_iterations=max_iterations,
         least_gain=lambda: (loss.objective.least_gain if tolerance is None else tolerance) / loss.scale,
@@ -326,13 +347,6 @@ def _random_starts(
     """Return the most promising of some random points around the first start."""
     shape = (_CANDIDATES_PER_START * n_starts, len(first))
     candidates = np.clip(first + rng.normal(scale=1.5, size=shape), limits[:, 0], limits[:, 1])
-    found = sorted(((_loss_at(loss, point), tuple(point)) for point in candidates), key=itemgetter(0))
+    found = sorted(((loss(point)[0], tuple(point)) for point in candidates), key=itemgetter(0))
     return [np.array(point) for value, point in found[:n_starts] if value < _FAILED]
 
-
-def _loss_at(loss: _Loss, theta: np.ndarray) -> float:
-    """Return the loss at a point that need not be a possible one."""
-    try:
-        return loss(theta)[0]
-    except NumericalError:
-        return _FAILED

@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-from jax.scipy.stats import norm
-from jaxtyping import Array, Float
+import numpy as np
+from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification, OneLatent
 from hypergauss.likelihoods.quadrature import expectation
 
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
+
 
 class Bernoulli(OneLatent, Classification):
     """p(y = 1 | f) = link(f), with the logistic function ("logit") or the normal distribution function ("probit")."""
 
-    link: str = eqx.field(static=True, default="logit")
-    num_classes: int = eqx.field(static=True, default=2, init=False)
-
-    def __check_init__(self) -> None:
-        _checks.one_of("link", self.link, ("logit", "probit"))
+    def __init__(self, link: str = "logit") -> None:
+        self.link = _checks.one_of("link", link, ("logit", "probit"))
+        self.num_classes = 2
 
     @property
     def is_log_concave(self) -> bool:  # noqa: D102
         return True
 
-    def pointwise(self, latent: Float[Array, "n ..."], y: Float[Array, "n ..."]) -> Float[Array, "n ..."]:  # noqa: D102
+    def pointwise(self, latent: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         signed = (2 * y - 1) * latent
-        return jax.nn.log_sigmoid(signed) if self.link == "logit" else norm.logcdf(signed)
+        return log_expit(signed) if self.link == "logit" else log_ndtr(signed)
 
-    def probabilities(self, mean: Float[Array, "n 1"], variance: Float[Array, "n 1"]) -> Float[Array, "n 2"]:  # noqa: D102
+    def with_slope(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
+        sign = 2 * y - 1
+        value = self.pointwise(latent, y)
+        return value, sign * (expit(-sign * latent) if self.link == "logit" else _hazard(sign * latent, value))
+
+    def derivatives(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return p' = 1 - p for the logistic function; for Phi, r = phi / Phi has r' = -r (x + r)."""
+        sign = 2 * y - 1
+        x = sign * latent
+        if self.link == "logit":
+            p = expit(x)
+            return sign * expit(-x), -p * (1 - p), -sign * p * (1 - p) * (1 - 2 * p)
+        r = _hazard(x, log_ndtr(x))
+        second = -r * (x + r)
+        return sign * r, second, sign * (-second * (x + 2 * r) - r)
+
+    def probabilities(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:  # noqa: D102
         if self.link == "probit":
-            one = norm.cdf(mean[:, 0] / jnp.sqrt(1 + variance[:, 0]))
+            one = ndtr(mean[:, 0] / np.sqrt(1 + variance[:, 0]))
         else:
-            one = expectation(jax.nn.sigmoid, mean[:, 0], variance[:, 0])
-        return jnp.stack([1 - one, one], axis=1)
+            one = expectation(expit, mean[:, 0], variance[:, 0])
+        return np.stack([1 - one, one], axis=1)
+
+
+def _hazard(x: np.ndarray, log_cdf: np.ndarray) -> np.ndarray:
+    """Return phi(x) / Phi(x), which keeps its digits in the left tail."""
+    return np.exp(-(x**2) / 2 - _LOG_ROOT_2PI - log_cdf)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-from jax.scipy.special import gammaln
-from jaxtyping import Array, Float
+import numpy as np
+from scipy.special import gammaln
 
-from hypergauss.likelihoods.base import Measurement, Moments, OneLatent
+from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent
 
 
 class Poisson(OneLatent, Measurement):
@@ -18,8 +17,8 @@ class Poisson(OneLatent, Measurement):
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> mean, variance = Poisson().moments(jnp.array([[0.0]]), jnp.array([[1.0]]))
+    >>> import numpy as np
+    >>> mean, variance = Poisson().moments(np.array([[0.0]]), np.array([[1.0]]))
     >>> print(mean.round(3), variance.round(3))
     [1.649] [6.319]
     """
@@ -28,18 +27,24 @@ class Poisson(OneLatent, Measurement):
     def is_log_concave(self) -> bool:  # noqa: D102
         return True
 
-    def pointwise(self, latent: Float[Array, "n ..."], y: Float[Array, "n ..."]) -> Float[Array, "n ..."]:  # noqa: D102
-        return y * latent - jnp.exp(latent) - gammaln(y + 1)
+    def pointwise(self, latent: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
+        return y * latent - np.exp(latent) - gammaln(y + 1)
 
-    def expected_log_density(  # noqa: D102
-        self, mean: Float[Array, "n 1"], variance: Float[Array, "n 1"], y: Float[Array, " n"]
-    ) -> Float[Array, " n"]:
+    def derivatives(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # noqa: D102
+        rate = np.exp(latent)
+        return y - rate, -rate, -rate
+
+    def expected_log_density(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         return y * mean[:, 0] - _expected_rate(mean, variance) - gammaln(y + 1)
 
-    def moments(self, mean: Float[Array, "n 1"], variance: Float[Array, "n 1"]) -> Moments:  # noqa: D102
+    def expectation(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Expectation:  # noqa: D102
+        rate = _expected_rate(mean, variance)[:, None]
+        return Expectation(self.expected_log_density(mean, variance, y), y[:, None] - rate, -rate / 2)
+
+    def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:  # noqa: D102
         rate = _expected_rate(mean, variance)
-        return Moments(rate, rate + jnp.expm1(variance[:, 0]) * rate**2)
+        return Moments(rate, rate + np.expm1(variance[:, 0]) * rate**2)
 
 
-def _expected_rate(mean: Float[Array, "n 1"], variance: Float[Array, "n 1"]) -> Float[Array, " n"]:
-    return jnp.exp(mean[:, 0] + variance[:, 0] / 2)
+def _expected_rate(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    return np.exp(mean[:, 0] + variance[:, 0] / 2)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import equinox as eqx
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
 
 from hypergauss import _checks
-from hypergauss.likelihoods.base import Measurement, Moments, OneLatent
-from hypergauss.parameters import as_array, check_fixed, positive
+from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent
+from hypergauss.parameters import positive
 
 
 class Gaussian(OneLatent, Measurement):
@@ -28,30 +26,37 @@ class Gaussian(OneLatent, Measurement):
 
     Examples
     --------
-    >>> import jax.numpy as jnp
-    >>> mean, variance = Gaussian(0.5).moments(jnp.array([[1.0]]), jnp.array([[0.2]]))
+    >>> import numpy as np
+    >>> mean, variance = Gaussian(0.5).moments(np.array([[1.0]]), np.array([[0.2]]))
     >>> print(mean, variance)
     [1.] [0.7]
     """
 
-    fixed: tuple[str, ...] = eqx.field(static=True)
-    noise_variance: Array = positive()
+    noise_variance: np.ndarray = positive()
 
-    def __init__(self, noise_variance: float = 1.0, *, fixed: Sequence[str] = ()) -> None:
-        self.noise_variance = as_array(_checks.positive("noise_variance", noise_variance))
-        self.fixed = check_fixed(fixed, ("noise_variance",))
+    def __init__(self, noise_variance: float = 1.0, *, fixed: str | Sequence[str] = ()) -> None:
+        self.noise_variance = _checks.positive("noise_variance", noise_variance)
+        self.fixed = self.check_fixed(fixed)
 
     @property
     def is_log_concave(self) -> bool:  # noqa: D102
         return True
 
-    def pointwise(self, latent: Float[Array, "n ..."], y: Float[Array, "n ..."]) -> Float[Array, "n ..."]:  # noqa: D102
-        return -((y - latent) ** 2 / self.noise_variance + jnp.log(2 * jnp.pi * self.noise_variance)) / 2
+    def pointwise(self, latent: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
+        return -((y - latent) ** 2 / self.noise_variance + np.log(2 * np.pi * self.noise_variance)) / 2
 
-    def expected_log_density(  # noqa: D102
-        self, mean: Float[Array, "n 1"], variance: Float[Array, "n 1"], y: Float[Array, " n"]
-    ) -> Float[Array, " n"]:
+    def derivatives(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # noqa: D102
+        level = np.zeros_like(latent)
+        return (y - latent) / self.noise_variance, level - 1 / self.noise_variance, level
+
+    def expected_log_density(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.pointwise(mean[:, 0], y) - variance[:, 0] / (2 * self.noise_variance)
 
-    def moments(self, mean: Float[Array, "n 1"], variance: Float[Array, "n 1"]) -> Moments:  # noqa: D102
+    def expectation(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Expectation:  # noqa: D102
+        in_variance = np.full_like(variance, -0.5 / self.noise_variance)
+        return Expectation(
+            self.expected_log_density(mean, variance, y), (y[:, None] - mean) / self.noise_variance, in_variance
+        )
+
+    def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:  # noqa: D102
         return Moments(mean[:, 0], variance[:, 0] + self.noise_variance)

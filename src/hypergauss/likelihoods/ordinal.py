@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import log_ndtr
-from jaxtyping import Array, Float
-from scipy.special import ndtri
+from scipy.special import log_ndtr, ndtri
 
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification, OneLatent
-from hypergauss.parameters import as_array, bounded, check_fixed, positive
+from hypergauss.likelihoods.quadrature import gaussian_nodes, trapezoid
+from hypergauss.parameters import bounded, gather, positive
 
-#: Terms of the tail's asymptotic series: with JAX's own three, values jump by 1e-11 where the series takes over.
-_SERIES_ORDER = 8
+_LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 #: Thresholds closer than this cost the second derivative its digits far out in the tails.
 _SMALLEST_GAP = 1e-3
 
@@ -42,26 +38,24 @@ class OrderedProbit(OneLatent, Classification):
 
     Examples
     --------
-    >>> import jax.numpy as jnp
+    >>> import numpy as np
     >>> grades = OrderedProbit(3, [-1.0, 1.0])
-    >>> print(grades.probabilities(jnp.array([[0.5]]), jnp.array([[1.0]])).round(3))
+    >>> print(grades.probabilities(np.array([[0.5]]), np.array([[1.0]])).round(3))
     [[0.144 0.494 0.362]]
     """
 
-    num_classes: int = eqx.field(static=True)
-    fixed: tuple[str, ...] = eqx.field(static=True)
-    first_threshold: Array = bounded(-1e2, 1e2)
-    gaps: Array = positive(_SMALLEST_GAP, 1e2)
+    first_threshold: np.ndarray = bounded(-1e2, 1e2)
+    gaps: np.ndarray = positive(_SMALLEST_GAP, 1e2)
 
-    def __init__(self, num_classes: int, thresholds: Any = None, *, fixed: Sequence[str] = ()) -> None:
+    def __init__(self, num_classes: int, thresholds: Any = None, *, fixed: str | Sequence[str] = ()) -> None:
         self.num_classes = _checks.count("num_classes", num_classes, least=2)
         cuts = _check_thresholds(thresholds, self.num_classes)
-        self.first_threshold = as_array(cuts[0])
-        self.gaps = as_array(np.diff(cuts))
-        self.fixed = check_fixed(fixed, ("first_threshold", "gaps"))
+        self.first_threshold = cuts[0]
+        self.gaps = np.diff(cuts)
+        self.fixed = self.check_fixed(fixed)
 
     @classmethod
-    def from_labels(cls, y: Any, num_classes: int | None = None, *, fixed: Sequence[str] = ()) -> Self:
+    def from_labels(cls, y: Any, num_classes: int | None = None, *, fixed: str | Sequence[str] = ()) -> Self:
         """Return the likelihood whose thresholds give each class its share of the labels under f ~ N(0, 1).
 
         Parameters
@@ -78,9 +72,9 @@ class OrderedProbit(OneLatent, Classification):
         return cls(len(counts), _thresholds(counts / counts.sum()), fixed=fixed)
 
     @property
-    def thresholds(self) -> Float[Array, " C-1"]:
-        """The b_c, increasing."""
-        return self.first_threshold + jnp.concatenate([jnp.zeros(1), jnp.cumsum(self.gaps)])
+    def thresholds(self) -> np.ndarray:
+        """The b_c, increasing, shape (C - 1,)."""
+        return self.first_threshold + np.concatenate([[0.0], np.cumsum(self.gaps)])
 
     @property
     def is_log_concave(self) -> bool:  # noqa: D102
@@ -90,30 +84,67 @@ class OrderedProbit(OneLatent, Classification):
     def sets_level(self) -> bool:  # noqa: D102
         return True
 
-    def pointwise(self, latent: Float[Array, "n ..."], y: Float[Array, "n ..."]) -> Float[Array, "n ..."]:  # noqa: D102
-        ends = self._ends()
+    def pointwise(self, latent: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
+        return log_probability_between(*self._interval(latent, y))
+
+    def with_slope(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
+        low, high = self._interval(latent, y)
+        value = log_probability_between(low, high)
+        return value, _edge(low, value) - _edge(high, value)
+
+    def derivatives(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return those of log p, p = Phi(h) - Phi(l): with r = phi / p at either end and g = r_l - r_h, r' = r (x - g).
+
+        An end that is infinite has r = 0, whatever x is.
+        """
+        low, high = self._interval(latent, y)
+        value = log_probability_between(low, high)
+        r_low, r_high = _edge(low, value), _edge(high, value)
+        first = r_low - r_high
+        from_low, from_high = (np.where(np.isinf(end), 0.0, end) - first for end in (low, high))
+        second = r_low * from_low - r_high * from_high
+        third = r_low * (from_low**2 - 1 - second) - r_high * (from_high**2 - 1 - second)
+        return first, second, third
+
+    def pull_back(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient by hand: a threshold is the upper end of one class and the lower end of the next."""
+        z, weights = trapezoid()
+        low, high = self._interval(gaussian_nodes(mean[:, 0], variance[:, 0], z), y[:, None])
+        value = log_probability_between(low, high)
         label = y.astype(int)
-        return _log_probability_between(ends[label] - latent, ends[label + 1] - latent)
+        ends = np.zeros(self.num_classes + 1)
+        np.add.at(ends, label + 1, _edge(high, value) @ weights)
+        np.add.at(ends, label, -_edge(low, value) @ weights)
+        of_thresholds = ends[1:-1]
+        above = np.cumsum(of_thresholds[::-1])[::-1]
+        return gather(self, {"first_threshold": above[0], "gaps": above[1:]})
 
-    def probabilities(self, mean: Float[Array, "n 1"], variance: Float[Array, "n 1"]) -> Float[Array, "n C"]:  # noqa: D102
-        z = (self._ends() - mean) / jnp.sqrt(1 + variance)
-        return jnp.exp(_log_probability_between(z[:, :-1], z[:, 1:]))
+    def probabilities(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:  # noqa: D102
+        z = (self._ends() - mean) / np.sqrt(1 + variance)
+        return np.exp(log_probability_between(z[:, :-1], z[:, 1:]))
 
-    def _ends(self) -> Float[Array, " C+1"]:
-        """Return the ends of the classes' intervals."""
-        return jnp.concatenate([jnp.array([-jnp.inf]), self.thresholds, jnp.array([jnp.inf])])
+    def _ends(self) -> np.ndarray:
+        """Return the ends of the classes' intervals, shape (C + 1,)."""
+        return np.concatenate([[-np.inf], self.thresholds, [np.inf]])
+
+    def _interval(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of each label's interval less the latent."""
+        ends, label = self._ends(), y.astype(int)
+        return ends[label] - latent, ends[label + 1] - latent
 
 
-def _log_probability_between(low: Array, high: Array) -> Array:
+def log_probability_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return log(Phi(high) - Phi(low)) for low < high, of which one may be infinite."""
     # Mirrored to the left tail, where Phi is small and its logarithm keeps all digits; -inf is then always `low`.
     mirrored = low + high > 0
-    low, high = jnp.where(mirrored, -high, low), jnp.where(mirrored, -low, high)
-    is_open = jnp.isinf(low)
-    log_high = log_ndtr(high, _SERIES_ORDER)
-    # What stands in at -inf is finite, so that the branch not taken has finite derivatives too.
-    log_ratio = jnp.where(is_open, -1.0, log_ndtr(jnp.where(is_open, 0.0, low), _SERIES_ORDER) - log_high)
-    return log_high + jnp.where(is_open, 0.0, jnp.log(-jnp.expm1(log_ratio)))
+    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    log_high = log_ndtr(high)
+    return log_high + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_high, -1e-300)))
+
+
+def _edge(end: np.ndarray, log_probability: np.ndarray) -> np.ndarray:
+    """Return phi(end) / probability, 0 at infinity."""
+    return np.exp(-(end**2) / 2 - _LOG_ROOT_2PI - log_probability)
 
 
 def _thresholds(shares: np.ndarray) -> np.ndarray:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 #: Gauss-Hermite nodes, for products over classes, where each node costs. GPflow uses as many.
 NUM_NODES = 20
@@ -37,23 +34,18 @@ def trapezoid() -> tuple[np.ndarray, np.ndarray]:
     return nodes, weights / weights.sum()
 
 
-def gaussian_nodes(mean: Array, variance: Array, z: np.ndarray) -> Float[Array, "... q"]:
+def gaussian_nodes(mean: np.ndarray, variance: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return mean + std * z for each Gaussian, a new last axis for the nodes z."""
-    return mean[..., None] + jnp.sqrt(variance)[..., None] * z
+    return mean[..., None] + np.sqrt(variance)[..., None] * z
 
 
-def expectation(g: Callable[[Array], Array], mean: Array, variance: Array) -> Array:
+def expectation(g: Callable[[np.ndarray], np.ndarray], mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """Return E g(f) for f ~ N(mean, variance), elementwise; g acts on arrays with a last axis of nodes."""
     z, weights = trapezoid()
     return g(gaussian_nodes(mean, variance, z)) @ weights
 
 
-def row_by_row(function: Callable[..., Array], *arrays: Array) -> Array:
-    """Return a function of arrays whose rows do not touch one another: of many rows, of some after others.
-
-    Nor are integrands kept for derivatives: they are computed again.
-    """
-    if len(arrays[0]) <= ROWS_AT_ONCE:
-        return function(*arrays)
-    one = jax.checkpoint(lambda row: function(*(entry[None] for entry in row))[0])
-    return jax.lax.map(one, arrays, batch_size=ROWS_AT_ONCE)
+def row_blocks(size: int) -> Iterator[slice]:
+    """Yield slices of so many rows that their integrands fit in memory."""
+    for start in range(0, size, ROWS_AT_ONCE):
+        yield slice(start, start + ROWS_AT_ONCE)
