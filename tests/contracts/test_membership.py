@@ -6,7 +6,7 @@ import pytest
 
 from hypergauss import kernels, likelihoods
 from hypergauss.solvers.choose import SOLVERS
-from hypergauss.solvers.posterior import Posterior
+from hypergauss.solvers.base import Posterior
 from tests.contracts.cases import KERNELS, LIKELIHOODS
 
 

@@ -9,7 +9,7 @@ from hypergauss import Spectrum
 from hypergauss.solvers.choose import condition, evidence_of
 from hypergauss.inference.latent import LatentData, LatentModel, empty_sites
 from hypergauss.solvers.marginals import NaturalSites
-from hypergauss.solvers.posterior import Prior
+from hypergauss.solvers.base import Prior
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.inference.variational import best_sites, elbo

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from hypergauss import Spectrum
 from hypergauss.solvers.choose import condition, evidence_of
 from hypergauss.inference.latent import GaussianLatents, LatentData, empty_sites
-from hypergauss.solvers.posterior import Prior
+from hypergauss.solvers.base import Prior
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.inference.variational import best_sites

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import _checks
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.latents import SampledLatents
-from hypergauss.solvers.posterior import Posterior
+from hypergauss.solvers.base import Posterior
 
 CRITERIA = ("information", "upper-confidence", "lower-confidence")
 #: Vertices among which covariances are held at once; of more, so many are drawn to stand for all.

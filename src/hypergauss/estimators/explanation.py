@@ -12,7 +12,7 @@ import pandas as pd
 from hypergauss.estimators.domain import Domain
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.solvers.contributions import Part, edge_parts
-from hypergauss.solvers.posterior import Posterior
+from hypergauss.solvers.base import Posterior
 from hypergauss.hypergraph.names import plain
 
 #: How many of each kind are shown as text.

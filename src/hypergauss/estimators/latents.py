@@ -17,7 +17,7 @@ from hypergauss.inference.latent import TIGHT, GaussianLatents, LatentData, Late
 from hypergauss.learning.search import Learned, maximise
 from hypergauss.solvers.marginals import NaturalSites
 from hypergauss.inference.mcmc.sampling import sample_posterior
-from hypergauss.solvers.posterior import Prior
+from hypergauss.solvers.base import Prior
 from hypergauss.learning.priors import LogNormal, match_priors
 from hypergauss.solvers.sites import Sites
 from hypergauss.inference.mini_batches import learn_in_batches

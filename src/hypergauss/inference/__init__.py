@@ -6,7 +6,7 @@ from hypergauss.inference.gaussian import GaussianModel, learn
 from hypergauss.solvers.iterative import Iterative
 from hypergauss.learning.search import Learned, maximise
 from hypergauss.inference.mcmc.sampling import sample_posterior
-from hypergauss.solvers.posterior import Posterior, Prior
+from hypergauss.solvers.base import Posterior, Prior
 from hypergauss.learning.priors import LogNormal
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import Observations, Sites

@@ -15,7 +15,7 @@ from hypergauss.solvers.choose import Evidence, Solver, choose_solver, evidence_
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
 from hypergauss.learning.search import Learned, Objective, maximise
-from hypergauss.solvers.posterior import Prior
+from hypergauss.solvers.base import Prior
 from hypergauss.learning.priors import Matched, log_prior
 from hypergauss.solvers.projection import Inducing
 from hypergauss.solvers.sites import Observations

@@ -31,7 +31,7 @@ from hypergauss.solvers.marginals import (
     SparseSystem,
     System,
 )
-from hypergauss.solvers.posterior import Posterior, Prior
+from hypergauss.solvers.base import Posterior, Prior
 from hypergauss.learning.priors import Matched
 from hypergauss.solvers.projection import Inducing
 from hypergauss.solvers.sites import Sites

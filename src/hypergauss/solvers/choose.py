@@ -14,7 +14,7 @@ from hypergauss.solvers.low_rank import (
     UniformEvidence,
     low_rank_evidence,
 )
-from hypergauss.solvers.posterior import Posterior, Prior
+from hypergauss.solvers.base import Posterior, Prior
 from hypergauss.solvers.projection import Inducing
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.solvers.sparse import CollapsedBound, SparsePosterior

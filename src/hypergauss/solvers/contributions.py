@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.polynomial.chebyshev import chebdiv
 
-from hypergauss.solvers.posterior import Posterior
+from hypergauss.solvers.base import Posterior
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
 from hypergauss.kernels.base import feature_weights, remainder
 from hypergauss.kernels.polynomial import filter_expansion

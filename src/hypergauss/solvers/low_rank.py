@@ -24,7 +24,7 @@ from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 from jaxtyping import Array, Float
 
 from hypergauss.exceptions import NumericalError
-from hypergauss.solvers.posterior import LeaveOneOut, Posterior, Prior, leave_one_out
+from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.kernels import Kernel
 from hypergauss.kernels.base import feature_weights, remainder

@@ -5,19 +5,33 @@ Regression's sites are its data. Every other likelihood moves its sites until th
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from hypergauss import _checks
 
 
-class Sites(eqx.Module):
+class NaturalSites(NamedTuple):
+    """exp(shift f - precision f^2 / 2) for n vertices and L latent functions, arrays of shape (n, L).
+
+    A precision may be zero or negative, as those of likelihoods that are not log-concave can be.
+    """
+
+    shift: np.ndarray
+    precision: np.ndarray
+
+    @classmethod
+    def empty(cls, num_sites: int, num_latents: int) -> NaturalSites:
+        """Return sites that say nothing."""
+        return cls(np.zeros((num_sites, num_latents)), np.zeros((num_sites, num_latents)))
+
+    def towards(self, other: NaturalSites, step: float) -> NaturalSites:
+        """Return the mixture (1 - step) self + step other."""
+        return NaturalSites(*((1 - step) * old + step * new for old, new in zip(self, other, strict=True)))
+
+
+class Sites(NamedTuple):
     """N(mean | f(rows), diag(variance)) for each of L outputs, times exp(log_offset).
 
     Attributes
@@ -33,12 +47,12 @@ class Sites(eqx.Module):
     """
 
     rows: np.ndarray
-    mean: Any
-    variance: Any
-    log_offset: Any = 0.0
+    mean: np.ndarray
+    variance: np.ndarray
+    log_offset: float = 0.0
 
 
-class Observations(eqx.Module):
+class Observations(NamedTuple):
     """Measured vertices, several measurements of one vertex merged into one without loss.
 
     For measurements y_i of one vertex with variances v_i, the product of N(y_i | f, v_i) is N(y | f, v) times a
@@ -61,10 +75,10 @@ class Observations(eqx.Module):
     rows: np.ndarray
     mean: np.ndarray
     counts: np.ndarray
-    scatter: np.ndarray
+    scatter: float
     known_variance: np.ndarray | None
-    known_offset: np.ndarray | None
-    is_uniform: bool = eqx.field(static=True)
+    known_offset: float | None
+    is_uniform: bool
 
     @classmethod
     def of(cls, rows: np.ndarray, targets: np.ndarray, noise_variance: np.ndarray | None = None) -> Observations:
@@ -91,12 +105,12 @@ class Observations(eqx.Module):
             known_variance = 1.0 / total
             outputs = targets.shape[1]
             merged = np.log(2 * np.pi * known_variance).sum() - np.log(2 * np.pi * noise_variance).sum()
-            known_offset = np.asarray((outputs * merged - scatter) / 2)
+            known_offset = float((outputs * merged - scatter) / 2)
         return cls(
             unique,
             mean,
             counts.astype(float),
-            np.asarray(scatter),
+            scatter,
             known_variance,
             known_offset,
             noise_variance is None and len(unique) == len(rows),
@@ -122,20 +136,23 @@ class Observations(eqx.Module):
             self.is_uniform,
         )
 
-    def sites(self, noise_variance: Float[Array, ""]) -> Sites:
+    def sites(self, noise_variance: float | np.ndarray) -> Sites:
         """Return the sites under a noise variance, ignored where the noise is known."""
         if self.known_variance is not None:
-            return Sites(self.rows, self.mean, self.known_variance, self.known_offset)
-        variance, offset = _merge(noise_variance, self.counts, self.scatter, self.mean.shape[1])
-        return Sites(self.rows, self.mean, variance, offset)
+            return Sites(self.rows, self.mean, self.known_variance, self.known_offset or 0.0)
+        noise, outputs = float(noise_variance), self.mean.shape[1]
+        extra = self.counts.sum() - len(self.counts)
+        offset = -outputs * (extra * np.log(2 * np.pi * noise) + np.log(self.counts).sum()) / 2
+        return Sites(self.rows, self.mean, noise / self.counts, float(offset - self.scatter / (2 * noise)))
 
-
-@partial(jax.jit, static_argnums=3)
-def _merge(noise_variance: Array, counts: Array, scatter: Array, outputs: int) -> tuple[Array, Array]:
-    """Return the variances of merged measurements with one noise variance, and their log offset."""
-    extra = counts.sum() - len(counts)
-    offset = -outputs * (extra * jnp.log(2 * jnp.pi * noise_variance) + jnp.log(counts).sum()) / 2
-    return noise_variance / counts, offset - scatter / (2 * noise_variance)
+    def pull_back_noise(self, noise_variance: float | np.ndarray, in_variance: np.ndarray) -> float:
+        """Return the slope in the noise variance of a number with slopes in the sites' variances, log offset included."""
+        if self.known_variance is not None:
+            return 0.0
+        noise, outputs = float(noise_variance), self.mean.shape[1]
+        extra = self.counts.sum() - len(self.counts)
+        of_offset = -outputs * extra / (2 * noise) + self.scatter / (2 * noise**2)
+        return float((in_variance / self.counts).sum() + of_offset)
 
 
 def check_observations(rows: np.ndarray, targets: Any, noise_variance: Any = None) -> Observations:

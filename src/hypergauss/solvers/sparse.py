@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from hypergauss.solvers.low_rank import GeneralEvidence, LowRankPosterior
-from hypergauss.solvers.posterior import LeaveOneOut, Prior
+from hypergauss.solvers.base import LeaveOneOut, Prior
 from hypergauss.solvers.projection import Inducing, Projection
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.kernels import Kernel

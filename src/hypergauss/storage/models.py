@@ -31,7 +31,7 @@ from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.solvers.choose import condition
 from hypergauss.solvers.iterative import IterativePosterior
 from hypergauss.solvers.iterative.system import Workspace
-from hypergauss.solvers.posterior import Posterior, Prior
+from hypergauss.solvers.base import Posterior, Prior
 from hypergauss.solvers.sparse import SparsePosterior
 from hypergauss.operators import LocalLaplacian
 

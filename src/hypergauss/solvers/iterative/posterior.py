@@ -10,7 +10,7 @@ import numpy as np
 from hypergauss.solvers.iterative.determinant import Probes, log_determinant
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.system import System, Workspace, evidence_system
-from hypergauss.solvers.posterior import LeaveOneOut, Posterior, Prior, leave_one_out
+from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.sites import Sites
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
