@@ -22,6 +22,16 @@ def cholesky(matrix: np.ndarray) -> np.ndarray:
 
 def inverse_of_factor(factor: np.ndarray) -> np.ndarray:
     """Return the inverse of a matrix from its lower factor."""
-    inverse, _ = dpotri(factor, lower=1)
-    lower = np.tril(inverse)
-    return lower + np.tril(inverse, -1).T
+    return symmetric(lower_inverse(factor))
+
+
+def lower_inverse(factor: np.ndarray) -> np.ndarray:
+    """Return the lower triangle of a matrix's inverse from its lower factor, zeros above."""
+    return dpotri(factor, lower=1)[0]  # leaves alone what is above, where the factor has zeros
+
+
+def symmetric(lower: np.ndarray) -> np.ndarray:
+    """Return the symmetric matrix that has a given lower triangle."""
+    matrix = lower + lower.T
+    matrix.flat[:: len(matrix) + 1] /= 2
+    return matrix
