@@ -358,7 +358,7 @@ class HypergraphGPLVM(BaseEstimator):
 
     def _newcomer_vectors(self, rows: np.ndarray) -> np.ndarray:
         shares = self._H.edge_degrees / self._H.num_vertices
-        return newcomer_vectors(self._H, self.model_.hypergraph.spectrum, np.where(np.isnan(rows), shares, rows))
+        return newcomer_vectors(self._H, self.model_.hypergraph.eigenspectrum, np.where(np.isnan(rows), shares, rows))
 
     def _newcomer_covariates(self, covariates: Any, n: int) -> np.ndarray | None:
         if (covariates is None) != (self._standardise is None):

@@ -84,9 +84,9 @@ class MapModel(Parametrised):
         self.hypergraph = hypergraph
         self.covariates = covariates
         self.coordinates = coordinates
-        self.latent_lengthscale = latent_lengthscale
-        self.variance = variance
-        self.noise_variance = noise_variance
+        self.latent_lengthscale = np.asarray(latent_lengthscale)
+        self.variance = np.asarray(variance)
+        self.noise_variance = np.asarray(noise_variance)
 
     def with_coordinates(self, coordinates: np.ndarray) -> MapModel:
         """Return the model with its vertices elsewhere."""
