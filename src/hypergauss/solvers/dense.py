@@ -8,9 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.lapack import dpotri
 
-from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
 from hypergauss.solvers.base import (
     Evidence,
@@ -22,6 +20,7 @@ from hypergauss.solvers.base import (
     leave_one_out,
     relative_sites,
 )
+from hypergauss.solvers.cholesky import cholesky, inverse_of_factor
 from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Rows for which covariances with the sites are held at once.
@@ -57,7 +56,7 @@ class DenseSolver(ExactSolver):
         alpha = scipy.linalg.cho_solve((factor, True), targets, check_finite=False)
         log_det = 2 * np.log(np.diagonal(factor)).sum()
         value = -0.5 * ((targets * alpha).sum() + outputs * (log_det + n * np.log(2 * np.pi))) + sites.log_offset
-        slopes = (alpha @ alpha.T - outputs * _inverse(factor)) / 2
+        slopes = (alpha @ alpha.T - outputs * inverse_of_factor(factor)) / 2
         in_kernel = kernel.pull_back(self.inputs, self.inputs, slopes)
         return Evidence(float(value), in_kernel, alpha.sum(axis=0), np.diagonal(slopes).copy())
 
@@ -117,7 +116,7 @@ def _condition(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLate
     centred = smooth(relative)
     variance = np.diagonal(K) - (half**2).sum(axis=0)
     log_z = float(relative @ centred) / 2 - float(np.log(np.diagonal(factor)).sum())
-    return _DenseLatent(centred, variance, log_z, smooth, lambda: root[:, None] * _inverse(factor) * root)
+    return _DenseLatent(centred, variance, log_z, smooth, lambda: root[:, None] * inverse_of_factor(factor) * root)
 
 
 def _condition_by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
@@ -177,24 +176,6 @@ class DensePosterior(Posterior):
 
     def _cross(self, rows: np.ndarray) -> np.ndarray:
         return self.prior.kernel.gram(rows, self.sites.rows)
-
-
-def cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Return the lower factor of a covariance, or say why there is none."""
-    try:
-        return scipy.linalg.cholesky(matrix, lower=True, check_finite=False)
-    except (np.linalg.LinAlgError, ValueError) as error:
-        raise NumericalError(
-            f"The covariance of the {len(matrix)} observations is not positive definite. Likely causes: a "
-            "noise variance too small for the kernel's variance, or a product of kernels that is nearly singular."
-        ) from error
-
-
-def _inverse(factor: np.ndarray) -> np.ndarray:
-    """Return the inverse of a matrix from its lower factor."""
-    inverse, _ = dpotri(factor, lower=1)
-    lower = np.tril(inverse)
-    return lower + np.tril(inverse, -1).T
 
 
 def _factorise(covariance: np.ndarray, *, definite: bool) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
