@@ -15,6 +15,7 @@ from hypergauss import parameters
 from hypergauss.exceptions import LearningWarning
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixing import Mixing
+from hypergauss.inference.variational import likelihood_sites
 from hypergauss.learning.search import EstimatedObjective
 from hypergauss.learning.trust_region import LocalModel
 from hypergauss.likelihoods import Likelihood
@@ -194,17 +195,6 @@ class IterativeVariational(EstimatedObjective):
     def _terms(self, model: LatentModel, sites: NaturalSites, latent: int) -> EvidenceTerms:
         precision, targets = self._precision(sites, latent), self._targets(model, sites, latent)
         return evidence_terms(self.solver.workspace, model.kernel, precision, targets)
-
-
-def likelihood_sites(
-    likelihood: Likelihood, mean: np.ndarray, total_variance: np.ndarray, y: np.ndarray
-) -> NaturalSites:
-    """Return the sites that a full natural-gradient step goes to, from marginals of shape (n, L)."""
-    _, in_mean, in_variance = likelihood.expectation(mean, total_variance, y)
-    precision = -2 * in_variance
-    if likelihood.is_log_concave:
-        precision = np.maximum(precision, 0.0)  # below zero by no more than the quadrature's error
-    return NaturalSites(in_mean + precision * mean, precision)
 
 
 def _target(likelihood: Likelihood, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> NaturalSites:
