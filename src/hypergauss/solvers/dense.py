@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import scipy.linalg
 
+from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
 from hypergauss.solvers.base import (
     Evidence,
