@@ -12,11 +12,14 @@ from scipy.special import log_softmax, softmax
 from hypergauss import LogNormal, Spectrum, parameters
 from hypergauss.exceptions import NumericalError, SamplingWarning
 from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.mcmc.sampling import sample_posterior
+from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import Bernoulli, RobustMax, Softmax
 from hypergauss.likelihoods.base import OneLatent
 from hypergauss.parameters import positive
+from hypergauss.solvers import NaturalSites, solver_for
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes
 
@@ -173,6 +176,17 @@ def test_robust_max_probabilities_are_those_of_weighted_draws_of_the_prior():
     share = np.array([weights @ (largest[2] == c) for c in range(3)]) / weights.sum()
     drawn = draw(model, rows, y)
     assert np.allclose(drawn.probabilities([target], every=2)[0], 0.95 * share + 0.025 * (1 - share), atol=0.015)
+
+
+def test_the_best_gaussian_predicts_softmax_labels_nearly_as_the_posterior_does():
+    model = latent_model(Softmax(3), num_vertices=20)
+    rows, everywhere = np.arange(10), np.arange(20)
+    y = np.argmax(model.kernel.prior_draws(rows, 3, np.random.default_rng(0)), axis=1)
+    solver = solver_for(model.kernel, rows)
+    sites = best_sites(model, solver, y, NaturalSites.empty(10, 3)).sites
+    approximate = GaussianLatents.of(model, sites, solver).probabilities(everywhere)
+    exact = draw(model, rows, y).probabilities(everywhere, every=10)
+    assert np.abs(approximate - exact).max() < 0.03
 
 
 def test_a_flat_likelihood_leaves_the_prior():
