@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 
 from hypergauss import Spectrum, plotting
 from hypergauss.datasets import load_zoo
-from hypergauss.learning.size_exponent import Profile
 from hypergauss.kernels import Matern
+from hypergauss.learning.size_exponent import Profile
 from hypergauss.metrics import Reliability
 
 
