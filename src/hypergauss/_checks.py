@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 
 def positive(name: str, value: Any, *, allow_infinite: bool = False) -> float:
@@ -83,6 +82,8 @@ def non_negative_array(name: str, values: Any) -> np.ndarray:
 
 def labels(name: str, values: Any, *, missing: str) -> np.ndarray:
     """Return class labels as a 1-D array, at least one and none missing; ``missing`` is the next step."""
+    import pandas as pd  # workers of a cluster, which import this module, do without
+
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -15,9 +15,9 @@ from hypergauss import Hypergraph, Spectrum, kernels, parameters  # noqa: E402
 from hypergauss.datasets import make_planted_hypergraph  # noqa: E402
 from hypergauss.exceptions import ClusterError, FileError  # noqa: E402
 from hypergauss.inference import GaussianModel, Observations, Prior, Sites, condition, learn  # noqa: E402
+from hypergauss.operators import LocalLaplacian, ShardedLaplacian, cluster, ordering  # noqa: E402
 from hypergauss.solvers.iterative import Iterative  # noqa: E402
 from hypergauss.solvers.iterative.evidence import IterativeEvidence  # noqa: E402
-from hypergauss.operators import LocalLaplacian, ShardedLaplacian, cluster, ordering  # noqa: E402
 from hypergauss.spectrum import normalised_incidence  # noqa: E402
 
 N = 400

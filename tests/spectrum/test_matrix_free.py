@@ -1,5 +1,6 @@
 """A spectrum without eigenvectors answers what products can answer, and refuses the rest in words."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -33,6 +34,30 @@ def test_two_of_one_hypergraph_are_the_same_unless_told_otherwise():
     other = Spectrum.matrix_free(H, n_probes=8, random_state=1)
     assert np.array_equal(again.density.nodes, one.density.nodes)
     assert not np.array_equal(other.density.nodes, one.density.nodes)
+
+
+def test_a_random_state_is_used_up():
+    state = np.random.RandomState(1)
+    one, two = (Spectrum.matrix_free(H, n_probes=8, random_state=state) for _ in range(2))
+    assert np.array_equal(one.nodes, Spectrum.matrix_free(H, n_probes=8, random_state=1).nodes)
+    assert not np.array_equal(two.nodes, one.nodes)
+
+
+def test_it_is_frozen_and_not_copied():
+    assert copy.deepcopy(FREE) is FREE
+    with pytest.raises(AttributeError):
+        FREE.density = None
+    with pytest.raises(ValueError, match="read-only"):
+        FREE.nodes[0] = 0.0
+    assert not hasattr(FREE, "rank")
+
+
+def test_the_mean_of_a_filter_is_differentiated_by_a_complex_step():
+    def filtered(beta):
+        return FREE.density.mean(lambda x: np.exp(-beta * x))
+
+    slope = filtered(2.0 + 1e-20j).imag / 1e-20
+    assert slope == pytest.approx((filtered(2.0 + 1e-5) - filtered(2.0 - 1e-5)) / 2e-5, rel=1e-8)
 
 
 def test_of_few_vertices_every_filter_has_its_exact_mean():
@@ -69,6 +94,7 @@ def test_a_graph_has_one_too():
         (lambda: Spectrum.matrix_free(H.clique_expansion(), 1.0), ValueError, "a graph has none. Got 1.0"),
         (lambda: Spectrum.matrix_free(FREE.source.products, 1.0), ValueError, "LocalLaplacian does not tell them"),
         (lambda: Spectrum.matrix_free(H, n_probes=0), ValueError, "n_probes"),
+        (lambda: Spectrum.matrix_free(H, random_state="seed"), TypeError, "`random_state` must be a whole number"),
     ],
 )
 def test_what_it_cannot_do_is_refused_with_the_next_step(call, error, match):
@@ -111,4 +137,5 @@ def test_prior_draws_have_the_kernels_covariance(make):
 def test_it_survives_pickling():
     again = pickle.loads(pickle.dumps(FREE))
     assert np.array_equal(again.density.nodes, FREE.density.nodes)
+    assert not again.density.nodes.flags.writeable
     assert np.allclose(again.laplacian(), FREE.laplacian())

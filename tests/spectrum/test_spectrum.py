@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypergauss import Graph, Hypergraph, Spectrum
-from hypergauss.spectrum import cached_spectrum
+from hypergauss.spectrum import EigenSpectrum, MatrixFreeSpectrum, cache, cached_spectrum
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes, hypergraphs, random_hypergraph
 
@@ -110,8 +110,59 @@ def test_a_spectrum_is_frozen_and_not_copied(hypergraph):
     assert copy.deepcopy(spectrum) is spectrum
     with pytest.raises(ValueError, match="read-only"):
         spectrum.vertex_vectors[0] = 0.0
-    restored = pickle.loads(pickle.dumps(spectrum))
-    assert np.array_equal(restored.vertex_vectors, spectrum.vertex_vectors)
+    with pytest.raises(AttributeError):
+        spectrum.rest = np.zeros(2)
+    for array in (spectrum.eigenvalues, spectrum.singular_values, spectrum.edge_vectors, spectrum.rest):
+        assert not array.flags.writeable
+    assert not spectrum.source.incidence.data.flags.writeable
+
+
+def test_a_spectrum_survives_pickling_frozen_as_it_was(hypergraph):
+    for spectrum in (Spectrum.of(hypergraph), Spectrum.of(hypergraph.clique_expansion()), Spectrum.of(hypergraph, 2)):
+        restored = pickle.loads(pickle.dumps(spectrum))
+        assert np.array_equal(restored.vertex_vectors, spectrum.vertex_vectors)
+        assert not restored.vertex_vectors.flags.writeable
+        assert repr(restored) == repr(spectrum)
+        assert np.array_equal(restored.laplacian(), spectrum.laplacian())
+
+
+def test_edge_vectors_are_found_when_asked_for_and_once():
+    H = random_hypergraph(30, 20, seed=3)
+    spectrum = Spectrum.of(H)
+    before = cache.num_bytes(spectrum)
+    assert "edge_vectors" not in vars(spectrum)
+    V = spectrum.edge_vectors
+    assert spectrum.edge_vectors is V
+    assert cache.num_bytes(spectrum) == before + V.nbytes
+    assert "edge_vectors" not in vars(pickle.loads(pickle.dumps(spectrum)))
+    dual = spectrum.dual()
+    assert dual.vertex_vectors is V
+    assert dual.edge_vectors is spectrum.vertex_vectors
+    assert Spectrum.of(H.clique_expansion()).edge_vectors is None
+
+
+@given(hypergraphs(), st.sampled_from([None, 1, 2]))
+def test_edge_vectors_are_the_right_singular_vectors(H, rank):
+    spectrum = Spectrum.of(H, rank=rank)
+    U, s, V = spectrum.vertex_vectors, spectrum.singular_values, spectrum.edge_vectors
+    A = spectrum.source.incidence.scipy().toarray()
+    assert np.allclose(V.T @ V, np.eye(len(s)), atol=1e-10)
+    assert np.allclose(A.T @ U, V * s, atol=1e-7 if rank else 1e-10)
+    if rank is None:
+        assert np.allclose(U * s @ V.T, A, atol=1e-10)
+
+
+@given(hypergraphs(), st.sampled_from(["of", "graph", "matrix_free"]))
+def test_nodes_and_the_rest_give_the_mean_of_every_filter(H, kind):
+    source = H.clique_expansion() if kind == "graph" else H
+    spectrum = Spectrum.matrix_free(source) if kind == "matrix_free" else Spectrum.of(source)
+    assert isinstance(spectrum, MatrixFreeSpectrum if kind == "matrix_free" else EigenSpectrum)
+    assert spectrum.is_matrix_free == (kind == "matrix_free")
+    assert spectrum.node_weights.sum() + spectrum.rest_share == pytest.approx(1.0)
+    eigenvalues = np.linalg.eigvalsh(spectrum.laplacian())
+    for phi in (lambda x: np.exp(-3 * x), lambda x: (0.4 + x) ** -1.5):
+        found = spectrum.node_weights @ phi(spectrum.nodes) + spectrum.rest_share * phi(spectrum.rest[1])
+        assert found == pytest.approx(phi(eigenvalues.clip(0.0)).mean(), rel=1e-9)
 
 
 def test_a_spectrum_says_whether_it_is_exact():
@@ -126,6 +177,16 @@ def test_a_spectrum_is_computed_once_for_each_hypergraph_and_exponent(hypergraph
     assert cached_spectrum(hypergraph, None, 1.0) is not first
     assert cached_spectrum(hypergraph, 3, 0.5) is not first
     assert cached_spectrum(hypergraph.subhypergraph(), None, 0.5) is not first
+
+
+def test_a_spectrum_that_has_become_large_is_not_kept(hypergraph, monkeypatch):
+    H = hypergraph.subhypergraph()
+    first = cached_spectrum(H, None, 0.0)
+    monkeypatch.setattr(cache, "_LARGEST_KEPT", cache.num_bytes(first))
+    assert cached_spectrum(H, None, 0.0) is first
+    assert first.edge_vectors is not None
+    assert cached_spectrum(H, None, 0.0) is first
+    assert cached_spectrum(H, None, 0.0) is not first
 
 
 @pytest.mark.parametrize("rank", [0, -1, 9])

@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable
+from functools import cache, partial
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, Self
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Array, Float
 
-from hypergauss.operators.base import LaplacianOperator
+from hypergauss import _checks
+from hypergauss.operators.base import Block, LaplacianOperator, Promise
 
-# Without it JAX would make single precision of all that is asked of it in double.
-jax.config.update("jax_enable_x64", True)
-
-
-class Triplets(NamedTuple):
-    """A sparse matrix as entries in the order of its rows: the form whose product is a gather and a sorted sum."""
-
-    rows: Array
-    columns: Array
-    entries: Array
-
-    @classmethod
-    def of(cls, matrix: sp.csr_array, dtype: type[np.floating]) -> Triplets:
-        """Move a SciPy matrix to the device."""
-        csr = sp.csr_array(matrix)
-        index = np.int32 if max(csr.shape) < 2**31 else np.int64
-        rows = np.repeat(np.arange(csr.shape[0], dtype=index), np.diff(csr.indptr))
-        return cls(jnp.asarray(rows), jnp.asarray(csr.indices.astype(index)), jnp.asarray(csr.data.astype(dtype)))
-
-    def product(self, X: Array, num_rows: int) -> Array:
-        """Return the product with a block, traced."""
-        terms = self.entries[:, None] * X[self.columns]
-        return jax.ops.segment_sum(terms, self.rows, num_rows, indices_are_sorted=True)
+if TYPE_CHECKING:
+    from jax import Array
 
 
 class JaxLaplacian(LaplacianOperator):
@@ -43,6 +22,9 @@ class JaxLaplacian(LaplacianOperator):
 
     Make one with `of_incidence` or `of_matrix`, and a spectrum of it with ``Spectrum.matrix_free``. Blocks outside are
     NumPy's: they cross to the device and back once for each function of Delta, not for each of its products.
+
+    JAX is an optional dependency: ``pip install hypergauss[jax]``. The first operator of a process turns on its double
+    precision.
 
     Examples
     --------
@@ -87,39 +69,77 @@ class JaxLaplacian(LaplacianOperator):
     def in_single(self) -> Self:  # noqa: D102
         return type(self)(self._sources, self._upper, np.float32)
 
-    def enter(self, X: Any) -> Array:  # noqa: D102
-        return jnp.asarray(X, dtype=self._dtype)
+    def enter(self, X: Block) -> Block:  # noqa: D102
+        return _programs().jax.numpy.asarray(X, dtype=self._dtype)
 
-    def leave(self, X: Array) -> np.ndarray:  # noqa: D102
+    def leave(self, X: Block) -> Block:  # noqa: D102
         return np.array(X, dtype=np.float64)
 
-    def affine(self, X: Array, a: float, b: float, *addends: tuple[float, Array], out: Any = None) -> Array:  # noqa: ARG002, D102
+    def affine(  # noqa: D102
+        self,
+        X: Block,
+        a: float,
+        b: float,
+        *addends: tuple[float, Block],
+        out: Block | None = None,  # noqa: ARG002
+    ) -> Block:
         self.num_products += X.shape[1]
-        numbers = jnp.asarray([a, b, *(factor for factor, _ in addends)], dtype=self._dtype)
+        numbers = np.array([a, b, *(factor for factor, _ in addends)], dtype=self._dtype)
         blocks = tuple(block for _, block in addends)
-        return _affine(self._triplets, tuple(matrix.shape[0] for matrix in self._sources), X, numbers, blocks)
+        num_rows = tuple(int(matrix.shape[0]) for matrix in self._sources)
+        return _programs().affine(self._triplets, num_rows, X, numbers, blocks)
 
-    def dot(self, X: Any, Y: Any) -> Any:  # noqa: D102
-        return _dot(X, Y) if isinstance(X, jax.Array) else super().dot(X, Y)
-
-
-@partial(jax.jit, static_argnums=1)
-def _affine(
-    triplets: tuple[Triplets, ...],
-    num_rows: tuple[int, ...],
-    X: Float[Array, "N m"],
-    numbers: Float[Array, " c"],
-    addends: tuple[Float[Array, "N m"], ...],
-) -> Float[Array, "N m"]:
-    a, b, *factors = numbers
-    image = X
-    for matrix, number in zip(reversed(triplets), reversed(num_rows), strict=True):
-        image = matrix.product(image, number)
-    if len(triplets) == 2:  # A and A', of which Delta is what they leave of the identity
-        image = X - image
-    return sum((c * Y for c, Y in zip(factors, addends, strict=True)), a * image + b * X)
+    def dot(self, X: Block, Y: Block) -> Promise:  # noqa: D102
+        return super().dot(X, Y) if isinstance(X, np.ndarray) else _programs().dot(X, Y)
 
 
-@jax.jit
-def _dot(X: Float[Array, "N m"], Y: Float[Array, "N m"]) -> Float[Array, " m"]:
-    return jnp.einsum("ij,ij->j", X.astype(jnp.float64), Y.astype(jnp.float64))
+class Triplets(NamedTuple):
+    """A sparse matrix as entries in the order of its rows: the form whose product is a gather and a sorted sum."""
+
+    rows: Array
+    columns: Array
+    entries: Array
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array, dtype: type[np.floating]) -> Triplets:
+        """Move a SciPy matrix to the device."""
+        csr = sp.csr_array(matrix)
+        index = np.int32 if max(csr.shape) < 2**31 else np.int64
+        rows = np.repeat(np.arange(csr.shape[0], dtype=index), np.diff(csr.indptr))
+        moved = _programs().jax.numpy.asarray
+        return cls(moved(rows), moved(csr.indices.astype(index)), moved(csr.data.astype(dtype)))
+
+
+class _Programs(NamedTuple):
+    """JAX itself, and what it compiles."""
+
+    jax: ModuleType
+    affine: Callable[..., Array]
+    dot: Callable[[Array, Array], Array]
+
+
+@cache
+def _programs() -> _Programs:
+    """Import JAX, and return what is computed with it."""
+    jax = _checks.optional("jax", "jax")
+    # Without it JAX would make single precision of all that is asked of it in double.
+    jax.config.update("jax_enable_x64", True)
+
+    @partial(jax.jit, static_argnums=1)
+    def affine(
+        triplets: tuple[Triplets, ...], num_rows: tuple[int, ...], X: Array, numbers: Array, addends: tuple[Array, ...]
+    ) -> Array:
+        a, b, *factors = numbers
+        image = X
+        for matrix, number in zip(reversed(triplets), reversed(num_rows), strict=True):
+            terms = matrix.entries[:, None] * image[matrix.columns]
+            image = jax.ops.segment_sum(terms, matrix.rows, number, indices_are_sorted=True)
+        if len(triplets) == 2:  # A and A', of which Delta is what they leave of the identity
+            image = X - image
+        return sum((c * Y for c, Y in zip(factors, addends, strict=True)), a * image + b * X)
+
+    @jax.jit
+    def dot(X: Array, Y: Array) -> Array:
+        return jax.numpy.einsum("ij,ij->j", X.astype(np.float64), Y.astype(np.float64))
+
+    return _Programs(jax, affine, dot)

@@ -1,15 +1,21 @@
 """LaplacianOperator: Delta as nothing but its product with blocks of vectors.
 
 Everything that is computed without eigenvectors, from Chebyshev expansions to conjugate gradients, is written once on
-this interface. A block is an array of shape (N, m): NumPy's, or one that looks like it (Dask's).
+this interface.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Self, TypeAlias
 
 import numpy as np
+
+#: Vectors side by side, shape (N, m): NumPy's array, or one that is computed with like it (Dask's, JAX's).
+Block: TypeAlias = np.ndarray
+#: Small arrays that are known, or will be once they are fetched.
+Promise: TypeAlias = np.ndarray
 
 
 class LaplacianOperator(ABC):
@@ -47,7 +53,7 @@ class LaplacianOperator(ABC):
         """The relative rounding error of one product."""
 
     @abstractmethod
-    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any], out: Any = None) -> Any:
+    def affine(self, X: Block, a: float, b: float, *addends: tuple[float, Block], out: Block | None = None) -> Block:
         """Return a Delta X + b X + c Y + ... for inside blocks, addends (c, Y): one step of any recurrence.
 
         ``out`` is a block, perhaps an addend, that nobody needs any more: the result may be put in its place.
@@ -57,7 +63,7 @@ class LaplacianOperator(ABC):
     def in_single(self) -> Self:
         """Return the operator in single precision, which moves half the bytes."""
 
-    def clenshaw(self, X: Any, c: np.ndarray, slope: float) -> Any:
+    def clenshaw(self, X: Block, c: np.ndarray, slope: float) -> Block:
         """Return sum over k of c_k T_k(slope Delta - 1) X for an inside block, by Clenshaw's recurrence.
 
         b_k = c_k X + 2 (slope Delta - 1) b_(k+1) - b_(k+2), and the sum is c_0 X + (slope Delta - 1) b_1 - b_2.
@@ -70,53 +76,53 @@ class LaplacianOperator(ABC):
             here, after = self.affine(here, double * slope, -double, *addends, out=after), here
         return here
 
-    def enter(self, X: Any) -> Any:
+    def enter(self, X: Block) -> Block:
         """Return a block as the inside has it."""
         return X
 
-    def leave(self, X: Any) -> Any:
+    def leave(self, X: Block) -> Block:
         """Return an inside block as the outside has it."""
         return X
 
     # ------------------------------------------------ vectors; these are of the same kind as what the operator takes
 
-    def vector(self, array: np.ndarray) -> Any:
+    def vector(self, array: np.ndarray) -> Block:
         """Return numbers, one row a vertex, as an outside block."""
         return np.ascontiguousarray(array, dtype=np.float64)
 
-    def white_noise(self, size: int, rng: np.random.Generator) -> Any:
+    def white_noise(self, size: int, rng: np.random.Generator) -> Block:
         """Return independent standard normal numbers as an outside block, shape (N, size)."""
         return rng.standard_normal((self.size, size))
 
-    def signs(self, size: int, rng: np.random.Generator) -> Any:
+    def signs(self, size: int, rng: np.random.Generator) -> Block:
         """Return independent signs as an outside block, shape (N, size)."""
         return random_signs((self.size, size), rng)
 
-    def array(self, X: Any, rows: np.ndarray | None = None) -> np.ndarray:
+    def array(self, X: Block, rows: np.ndarray | None = None) -> np.ndarray:
         """Return an outside block, or some of its rows, as a NumPy array."""
         return np.asarray(X if rows is None else X[rows])
 
-    def settle(self, X: Any) -> Any:
+    def settle(self, X: Block) -> Block:
         """Return a block as values, where it may have been a promise of values."""
         return X
 
-    def keep(self, X: Any) -> Any:
+    def keep(self, X: Block) -> Block:
         """Return a block that does not depend on how it came about: what is lost of it need not be computed again."""
         return X
 
-    def concatenate(self, parts: list[Any]) -> Any:
+    def concatenate(self, parts: Sequence[Block]) -> Block:
         """Return blocks side by side."""
         return np.hstack(parts)
 
-    def dot(self, X: Any, Y: Any) -> Any:
+    def dot(self, X: Block, Y: Block) -> Promise:
         """Return the inner product of each column of one block with that of another, shape (m,), or its promise."""
         return np.einsum("ij,ij->j", X, Y, dtype=np.float64)
 
-    def fetch(self, numbers: Any) -> np.ndarray:
+    def fetch(self, numbers: Promise | list[Promise]) -> np.ndarray:
         """Return small arrays, or a list of them, that may have been promised."""
         return np.asarray(numbers, dtype=np.float64)
 
-    def __matmul__(self, X: Any) -> Any:
+    def __matmul__(self, X: Block) -> Block:
         """Return Delta X for an outside block."""
         return self.leave(self.affine(self.enter(X), 1.0, 0.0))
 

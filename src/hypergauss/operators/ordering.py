@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 from scipy.cluster.hierarchy import leaves_list, linkage
-from sklearn.cluster import KMeans
 
 from hypergauss.operators.base import LaplacianOperator
 
@@ -40,6 +39,8 @@ def order_of(operator: LaplacianOperator, degrees: np.ndarray, seed: int = 0) ->
     """
     if operator.size < _WORTH_ORDERING:
         return None
+    from sklearn.cluster import KMeans  # workers, which import this module for `edge_order`, do without
+
     rng = np.random.default_rng(seed)
     single = operator.in_single()
     start = operator.concatenate([operator.vector(np.sqrt(degrees)[:, None]), operator.white_noise(_VECTORS, rng)])

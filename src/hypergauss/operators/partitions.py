@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
@@ -98,20 +97,27 @@ def text_columns(partition: Partition, columns: Columns) -> tuple[bool, bool]:
 
 def distinct(table: Memberships, column: int) -> np.ndarray:
     """Return the names in a column, each once."""
-    return np.sort(pd.unique(np.asarray(table[column])))
+    return merged(np.asarray(table[column]))
 
 
 def merged(*names: np.ndarray) -> np.ndarray:
     """Return all names, each once, in sorted order: the place of a name is its number."""
+    import pandas as pd  # only workers that read names need it
+
     return np.sort(pd.unique(np.concatenate(names)))
 
 
 def numbered(
-    table: Memberships, partition: Partition, vertex: str, size: int, vertices: np.ndarray | None, edges: Any
+    table: Memberships,
+    partition: Partition,
+    vertex: str,
+    size: int,
+    vertices: np.ndarray | None,
+    edges: np.ndarray | None,
 ) -> Memberships:
     """Return names as their places in lists; a column without a list has numbers, of vertices from 0 to N - 1."""
     if vertices is not None:
-        table = table._replace(vertex=pd.Index(vertices).get_indexer(table.vertex))
+        table = table._replace(vertex=_places(vertices, table.vertex))
     bad = np.flatnonzero((table.vertex < 0) | (table.vertex >= size))
     if len(bad):
         raise FileError(
@@ -119,7 +125,14 @@ def numbered(
             f"Got {table.vertex[bad[0]]:,}{_checks.others(len(bad) - 1)}. Leave `n_vertices` out, and vertices are "
             "numbered in sorted order."
         )
-    return table if edges is None else table._replace(edge=pd.Index(edges).get_indexer(table.edge))
+    return table if edges is None else table._replace(edge=_places(edges, table.edge))
+
+
+def _places(names: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return where each name stands in a list."""
+    import pandas as pd
+
+    return pd.Index(names).get_indexer(wanted)
 
 
 def moved(table: Memberships, places: np.ndarray) -> Memberships:
@@ -203,7 +216,7 @@ def _open(path: str) -> Any:
     return _arrow(path, lambda: parquet.ParquetFile(inside, filesystem=system))
 
 
-def _arrow(path: str, read: Any) -> Any:
+def _arrow(path: str, read: Callable[[], Any]) -> Any:
     """Return what Arrow reads, or say that the file is none of its."""
     arrow = _checks.optional("pyarrow", "dask")
     try:
@@ -262,6 +275,8 @@ def _names(column: Any, name: str, partition: Partition, is_text: bool) -> np.nd
 
 
 def _weights(column: Any, name: str, partition: Partition) -> np.ndarray:
+    import pandas as pd
+
     numbers = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(dtype=np.float64)
     bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))
     if len(bad):

@@ -2,6 +2,7 @@
 
 from hypergauss.spectrum.cache import cached_spectrum
 from hypergauss.spectrum.density import SpectralDensity
+from hypergauss.spectrum.eigen import EigenSpectrum
 from hypergauss.spectrum.laplacians import (
     GraphLaplacian,
     Laplacian,
@@ -11,11 +12,14 @@ from hypergauss.spectrum.laplacians import (
     normalised_rows,
     zhou_laplacian,
 )
+from hypergauss.spectrum.matrix_free import MatrixFreeSpectrum
 from hypergauss.spectrum.spectrum import Spectrum
 
 __all__ = [
+    "EigenSpectrum",
     "GraphLaplacian",
     "Laplacian",
+    "MatrixFreeSpectrum",
     "SpectralDensity",
     "Spectrum",
     "ZhouLaplacian",

@@ -9,29 +9,35 @@ from __future__ import annotations
 from collections import OrderedDict
 from weakref import WeakKeyDictionary
 
-import jax
+import numpy as np
 
 from hypergauss.hypergraph import Graph, Hypergraph
+from hypergauss.spectrum.eigen import EigenSpectrum
+from hypergauss.spectrum.laplacians import SparseMatrix
 from hypergauss.spectrum.spectrum import Spectrum
 
 #: Spectra kept for one hypergraph, and the largest that is kept at all, in bytes.
 _MOST_KEPT, _LARGEST_KEPT = 16, 8 * 2**20
 
-_kept: WeakKeyDictionary[Hypergraph | Graph, OrderedDict[tuple[int | None, float | None], Spectrum]] = (
-    WeakKeyDictionary()
-)
+_Key = tuple[int | None, float | None]
+_kept: WeakKeyDictionary[Hypergraph | Graph, OrderedDict[_Key, EigenSpectrum]] = WeakKeyDictionary()
 
 
-def cached_spectrum(H: Hypergraph | Graph, rank: int | None, size_exponent: float | None) -> Spectrum:
+def cached_spectrum(H: Hypergraph | Graph, rank: int | None, size_exponent: float | None) -> EigenSpectrum:
     """Return `Spectrum.of(H, rank, size_exponent)`, computed at most once where it is small enough to keep."""
     own = _kept.setdefault(H, OrderedDict())
     key = (rank, size_exponent)
-    if key in own:
-        own.move_to_end(key)
-        return own[key]
-    spectrum = Spectrum.of(H, rank, size_exponent)
-    if sum(leaf.nbytes for leaf in jax.tree.leaves(spectrum)) <= _LARGEST_KEPT:
+    spectrum = own.pop(key) if key in own else Spectrum.of(H, rank, size_exponent)
+    # One whose edge vectors were asked for meanwhile may have outgrown its place.
+    if num_bytes(spectrum) <= _LARGEST_KEPT:
         own[key] = spectrum
         if len(own) > _MOST_KEPT:
             own.popitem(last=False)
     return spectrum
+
+
+def num_bytes(spectrum: EigenSpectrum) -> int:
+    """Return the bytes of the arrays that a spectrum holds now: edge vectors count once they were asked for."""
+    matrices = (part for part in vars(spectrum.source).values() if isinstance(part, SparseMatrix))
+    held = [*vars(spectrum).values(), *(array for matrix in matrices for array in matrix)]
+    return sum(array.nbytes for array in held if isinstance(array, np.ndarray))

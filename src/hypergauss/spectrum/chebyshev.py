@@ -17,13 +17,13 @@ as the bound plus what they add up to meets the tolerance.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.fft
 
 from hypergauss.exceptions import NumericalError
-from hypergauss.operators import LaplacianOperator
+from hypergauss.operators import Block, LaplacianOperator, column_slices
 
 #: A filter on an array of eigenvalues.
 Filter = Callable[[np.ndarray], np.ndarray]
@@ -38,8 +38,6 @@ _SHARE = 0.1
 _FIRST_NODES = 128
 #: What rounding may leave in coefficients, relative to the filter's largest value.
 _ROUNDING = 1e-13
-#: Vectors that are multiplied at once where no more than sums are kept of them.
-_AT_ONCE = 16
 #: Terms of a sum after which it is settled: one that is only promised keeps all of its terms.
 _SETTLED_EVERY = 8
 #: Ellipses looked at, by how far rho exceeds 1.
@@ -132,12 +130,12 @@ def coefficient_matrix(degree: int, number: int) -> np.ndarray:
     return matrix
 
 
-def apply(operator: LaplacianOperator, expansion: Expansion, X: Any) -> Any:
+def apply(operator: LaplacianOperator, expansion: Expansion, X: Block) -> Block:
     """Return p(Delta) X for a block: one product and one sweep a degree."""
     return operator.leave(operator.clenshaw(operator.enter(X), expansion.coefficients, 2.0 / expansion.upper))
 
 
-def apply_all(operator: LaplacianOperator, coefficients: np.ndarray, X: Any) -> list[Any]:
+def apply_all(operator: LaplacianOperator, coefficients: np.ndarray, X: Block) -> list[Block]:
     """Return p(Delta) X for several polynomials, coefficients of shape (p, degree + 1), at the price of one."""
     terms = _terms(operator, operator.enter(X), coefficients.shape[1] - 1)
     first = next(terms)
@@ -150,19 +148,19 @@ def apply_all(operator: LaplacianOperator, coefficients: np.ndarray, X: Any) -> 
     return [operator.leave(total) for total in totals]
 
 
-def moments(operator: LaplacianOperator, X: Any, Y: Any, degree: int) -> np.ndarray:
+def moments(operator: LaplacianOperator, X: Block, Y: Block, degree: int) -> np.ndarray:
     """Return x' t_k(Delta) y for each column and k up to ``degree``, shape (degree + 1, m).
 
     Every filter's x' phi(Delta) y, and its derivative in any hyperparameter, is a sum of these times numbers.
     """
     parts = []
-    for start in range(0, X.shape[1], _AT_ONCE):
-        x, y = (operator.enter(block[:, start : start + _AT_ONCE]) for block in (X, Y))
+    for some in column_slices(X.shape[1]):
+        x, y = (operator.enter(block[:, some]) for block in (X, Y))
         parts.append(operator.fetch([operator.dot(x, term) for term in _terms(operator, y, degree)]))
     return np.hstack(parts)
 
 
-def _terms(operator: LaplacianOperator, X: Any, degree: int) -> Iterator[Any]:
+def _terms(operator: LaplacianOperator, X: Block, degree: int) -> Iterator[Block]:
     """Yield t_k(Delta) X of an inside block for k = 0 to ``degree``; the next but one may be put in a term's place."""
     slope = 2.0 / (operator.upper or 1.0)
     yield X

@@ -1,4 +1,8 @@
-"""Decompositions A = U diag(s) V' and L = U diag(l) U': exact, or the leading part with its remainder bounded."""
+r"""Decompositions A = U diag(s) V' and L = U diag(l) U': exact, or the leading part with its remainder bounded.
+
+A hypergraph needs s and U; V = A'U / s is found from them when somebody asks (`other_side`). So with B the wider of A
+and A', an exact decomposition is that of the smaller matrix B B', and no array has more rows than A.
+"""
 
 from __future__ import annotations
 
@@ -11,78 +15,88 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from hypergauss.exceptions import NumericalError
+from hypergauss.operators import column_slices
 
 #: Up to this many entries a dense SVD is as quick as the Gram matrix, and needs no care.
 _DENSE_ENTRIES = 200_000
 #: Squaring loses singular values below sqrt(eps); those under this are computed again without squaring.
 _SMALL = 1e-3
+#: B'x / s is orthonormal to some eps / s^2: under this singular value it is made so.
+_CLEAR = 0.03
 #: Least squared singular value that a truncated decomposition keeps.
 _LEAST_SQUARE = 1e-8
 #: Eigenproblems up to this size are solved whole.
 _SMALL_PROBLEM = 200
-#: Relative size of the singular values that count as zero.
-_RANK_TOLERANCE = 1e-12
+#: Relative size of the singular values that count as zero, and a size of |B'x| of which nobody would make one.
+_RANK_TOLERANCE, _NOTHING = 1e-12, 1e-14
+#: Rows of B' that are made dense at once, at least.
+_ROWS_AT_ONCE = 4096
 
 
 class Factors(NamedTuple):
-    """A's leading singular triplets, s descending, and a bound on the largest singular value left out."""
+    """A's leading singular values, s descending, their left vectors, and a bound on the largest s left out."""
 
     left: np.ndarray  # (N, r)
     singular_values: np.ndarray  # (r,)
-    right: np.ndarray  # (M, r)
     rest: float
 
 
 def exact(A: sp.csr_array) -> Factors:
-    """Return the thin SVD without its zero singular values, by whichever route is quicker."""
+    """Return all singular values but zeros, by whichever route is quicker."""
     if min(A.shape) == 0 or A.nnz == 0:
-        return Factors(np.zeros((A.shape[0], 0)), np.zeros(0), np.zeros((A.shape[1], 0)), 0.0)
+        return Factors(np.zeros((A.shape[0], 0)), np.zeros(0), 0.0)
     return exact_by_svd(A) if A.shape[0] * A.shape[1] <= _DENSE_ENTRIES else exact_by_gram(A)
 
 
 def exact_by_svd(A: sp.csr_array) -> Factors:
-    """Return the thin SVD by LAPACK on the dense matrix."""
-    left, s, right = scipy.linalg.svd(A.toarray(), full_matrices=False)
-    return _nonzero(left, s, right.T)
+    """Return them by LAPACK on the dense matrix."""
+    left, s, _ = scipy.linalg.svd(A.toarray(), full_matrices=False)
+    return _nonzero(left, s)
 
 
 def exact_by_gram(A: sp.csr_array) -> Factors:
-    r"""Return the thin SVD through the eigenvectors of the smaller of A'A and AA'.
+    r"""Return them through the eigenvectors X of the smaller of A A' and A'A, of B B' = X diag(s^2) X'.
 
-    For tall A, A'A = V diag(s^2) V' and U = A V / s. Squaring keeps s only to absolute precision sqrt(eps), so the
-    small ones are found anew: with V_0 the eigenvectors of small s, the SVD of A V_0 (whose entries are small, hence
-    exact) gives their s, U and V to full relative precision.
+    Squaring keeps s only to absolute precision sqrt(eps), so the small ones are found anew, without squaring.
     """
-    if A.shape[0] < A.shape[1]:
-        left, s, right, rest = exact_by_gram(sp.csr_array(A.T))
-        return Factors(right, s, left, rest)
-    squares, V = scipy.linalg.eigh((A.T @ A).toarray(), driver="evd", overwrite_a=True, check_finite=False)
-    squares, V = squares[::-1], V[:, ::-1]  # descending
-    s = np.sqrt(np.maximum(squares, 0.0))
-    clear = int(np.searchsorted(-s, -_SMALL))
-    AV = A @ np.ascontiguousarray(V)
-    AV[:, :clear] /= s[:clear]
+    B = _wide(A)
+    squares, X = scipy.linalg.eigh((B @ B.T).toarray(), driver="evd", overwrite_a=True, check_finite=False)
+    s, X = np.sqrt(np.maximum(squares[::-1], 0.0)), np.ascontiguousarray(X[:, ::-1])  # descending
+    clear = int(np.count_nonzero(s > _SMALL))
     if clear < len(s):
-        U, W = AV[:, :clear], AV[:, clear:]
-        W -= U @ (U.T @ W)
-        left, s[clear:], turn = scipy.linalg.svd(W, full_matrices=False, check_finite=False)
-        AV[:, clear:] = left
-        V = np.hstack([V[:, :clear], V[:, clear:] @ turn.T])
-    return _nonzero(AV, s, V)
+        small, turned = _small_values(B, X[:, :clear], s[:clear], X[:, clear:])
+        s, X = np.append(s[:clear], small), np.hstack([X[:, :clear], turned])
+    X, s, rest = _nonzero(X, s)
+    return Factors(X if B is A else other_side(B, X, s), s, rest)
+
+
+def other_side(A: sp.csr_array, left: np.ndarray, s: np.ndarray) -> np.ndarray:
+    r"""Return V with A = U diag(s) V', from U and s: A'U / s, orthonormal also where s is tiny.
+
+    Rounding leaves some eps in each entry of A'U, and eps / s in V. So the columns of small s have what they share with
+    the clear ones taken out, and are then made orthonormal among themselves: of A'U_0 = Q R, where R is diag(s) up to
+    rounding, Q is V_0.
+    """
+    V = A.T @ left
+    clear = int(np.count_nonzero(s > _CLEAR))
+    V[:, :clear] /= s[:clear]
+    if clear < len(s):
+        known, W = V[:, :clear], V[:, clear:]
+        Q, R = scipy.linalg.qr(W - known @ (known.T @ W), mode="economic", check_finite=False)
+        V[:, clear:] = Q * np.where(np.diagonal(R) < 0, -1.0, 1.0)
+    return V
 
 
 def truncated(A: sp.csr_array, rank: int) -> Factors:
-    """Return the leading ``rank`` triplets, and the largest singular value left, by the smaller of A'A and AA'."""
-    if A.shape[0] < A.shape[1]:
-        left, s, right, rest = truncated(sp.csr_array(A.T), rank)
-        return Factors(right, s, left, rest)
-    gram = symmetric_operator(A.shape[1], lambda x: A.T @ (A @ x))
-    squares, V, rest = leading_eigen(gram, rank)
-    # U = A V / s is orthonormal to eps / s^2 only: vectors of tiny s go to the rest, where the bound counts them.
+    """Return the leading ``rank`` of them, and the largest singular value left, by the smaller of A A' and A'A."""
+    B = _wide(A)
+    gram = symmetric_operator(B.shape[0], lambda x: B @ (B.T @ x))
+    squares, X, rest = leading_eigen(gram, rank)
+    # Lanczos knows squares to eps only: vectors of tiny s go to the rest, where the bound counts them.
     kept = int(np.count_nonzero(squares > _LEAST_SQUARE))
     rest = squares[kept] if kept < rank else rest
-    s = np.sqrt(np.minimum(squares[:kept], 1.0))
-    return Factors(A @ V[:, :kept] / s, s, V[:, :kept], float(np.sqrt(np.clip(rest, 0.0, 1.0))))
+    s, X = np.sqrt(np.minimum(squares[:kept], 1.0)), np.ascontiguousarray(X[:, :kept])
+    return Factors(X if B is A else other_side(B, X, s), s, float(np.sqrt(np.clip(rest, 0.0, 1.0))))
 
 
 def leading_eigen(operator: LinearOperator, rank: int) -> tuple[np.ndarray, np.ndarray, float]:
@@ -127,10 +141,50 @@ def smallest_eigen(laplacian: LinearOperator, upper: float, rank: int) -> tuple[
     return np.maximum(upper - values, 0.0), vectors, max(upper - rest, 0.0)
 
 
-def _nonzero(left: np.ndarray, s: np.ndarray, right: np.ndarray) -> Factors:
+def _wide(A: sp.csr_array) -> sp.csr_array:
+    """Return A or A', whichever has no more rows than columns."""
+    return A if A.shape[0] <= A.shape[1] else sp.csr_array(A.T)
+
+
+def _nonzero(left: np.ndarray, s: np.ndarray) -> Factors:
     rank = int(np.count_nonzero(s > _RANK_TOLERANCE * s[0]))
     # A's norm is at most 1; rounding may put the leading singular values a hair above it.
-    return Factors(left[:, :rank], np.minimum(s[:rank], 1.0), right[:, :rank], 0.0)
+    return Factors(np.ascontiguousarray(left[:, :rank]), np.minimum(s[:rank], 1.0), 0.0)
+
+
+def _small_values(
+    B: sp.csr_array, clear: np.ndarray, s: np.ndarray, small: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return small singular values of B to full precision, and their left vectors: ``small``, turned.
+
+    X_0 spans them only to eps / s^2 of the clear X_1: C = diag(s^-2) X_1' B B' X_0 of it is too much. The entries of
+    W = B'(X_0 - X_1 C) are small, hence exact, and its singular values are those sought. Of W only the triangle R of
+    W = Q R is needed, which takes some rows of B' after others. First, W'W parts vectors on which B is nothing at all,
+    as between vertices that are in the same hyperedges, from the others: these may be many.
+    """
+    images = np.hstack([B @ (B.T @ small[:, part]) for part in column_slices(small.shape[1])])
+    excess = clear.T @ images / s[:, None] ** 2
+    gram = small.T @ images
+    _, turn = scipy.linalg.eigh((gram + gram.T) / 2, check_finite=False)
+    small, excess = small @ turn, excess @ turn
+    pure, wide = small - clear @ excess, sp.csr_array(B.T)
+    sizes = np.concatenate([np.linalg.norm(wide @ pure[:, part], axis=0) for part in column_slices(pure.shape[1])])
+    seen = sizes > _NOTHING
+    if not seen.any():
+        return np.zeros(0), small[:, seen]
+    _, values, turn = scipy.linalg.svd(_triangle(wide, pure[:, seen]), check_finite=False)
+    return values, small[:, seen] @ turn.T
+
+
+def _triangle(matrix: sp.csr_array, X: np.ndarray) -> np.ndarray:
+    """Return R of the decomposition Q R of a product, some rows of it after others."""
+    R = np.zeros((0, X.shape[1]))
+    step = max(_ROWS_AT_ONCE, 4 * X.shape[1])
+    for start in range(0, matrix.shape[0], step):
+        rows = np.vstack([R, matrix[start : start + step] @ X])
+        (R,) = scipy.linalg.qr(rows, mode="r", overwrite_a=True, check_finite=False)
+        R = R[: X.shape[1]]
+    return R
 
 
 def _rayleigh_ritz(operator: LinearOperator, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

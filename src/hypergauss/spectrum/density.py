@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import NamedTuple, Self
 
-import equinox as eqx
 import numpy as np
 import scipy.linalg
 
 from hypergauss.hypergraph.frozen import freeze
-from hypergauss.operators import LaplacianOperator
+from hypergauss.operators import Block, LaplacianOperator, column_slices
+from hypergauss.spectrum.chebyshev import Filter
 from hypergauss.spectrum.lanczos import Rule, measure
 from hypergauss.spectrum.leading import leading_subspace
 
-#: Probes that are multiplied at once.
-_AT_ONCE = 16
 #: Lanczos steps from a leading eigenvector, which is nearly one already.
 _FEW_STEPS = 10
 
 
-class SpectralDensity(eqx.Module):
+class SpectralDensity(NamedTuple):
     r"""Nodes and weights with tr phi(Delta) ~ N sum over j of weights_j phi(nodes_j), by stochastic Lanczos quadrature.
 
     Each of s random vectors of N independent signs gives a Gauss rule of its spectral measure (Ubaru, Chen and Saad,
@@ -40,7 +38,7 @@ class SpectralDensity(eqx.Module):
 
     nodes: np.ndarray
     weights: np.ndarray
-    n_random: int = eqx.field(static=True)
+    n_random: int
 
     @classmethod
     def of(
@@ -69,22 +67,22 @@ class SpectralDensity(eqx.Module):
         nodes, weights = (np.vstack(arrays) for arrays in zip(*rules, strict=True))
         return cls(freeze(nodes), freeze(weights / weights.sum()), n_random)
 
-    def mean(self, phi: Any) -> Any:
-        """Return the mean of a filter over all eigenvalues, for an array of NumPy's or JAX's."""
+    def mean(self, phi: Filter) -> float:
+        """Return the mean of a filter over all eigenvalues; complex where the filter is, as in a complex step."""
         return self._by_rule(phi).sum()
 
-    def standard_error(self, phi: Any) -> float:
+    def standard_error(self, phi: Filter) -> float:
         """Return how much the mean of a filter varies between sets of probes; NaN with one probe."""
         if self.n_random == 0:
             return 0.0
         by_probe = self.n_random * self._by_rule(phi)[-self.n_random :]
         return float(np.std(by_probe, ddof=1) / np.sqrt(self.n_random)) if self.n_random > 1 else float("nan")
 
-    def _by_rule(self, phi: Any) -> Any:
+    def _by_rule(self, phi: Filter) -> np.ndarray:
         return (self.weights * phi(self.nodes.ravel()).reshape(self.nodes.shape)).sum(axis=1)
 
 
-def _rules(operator: LaplacianOperator, X: Any, steps: int) -> Rule:
+def _rules(operator: LaplacianOperator, X: Block, steps: int) -> Rule:
     """Return the measure of each column, of some columns after others."""
-    parts = [measure(operator, X[:, start : start + _AT_ONCE], steps) for start in range(0, X.shape[1], _AT_ONCE)]
+    parts = [measure(operator, X[:, some], steps) for some in column_slices(X.shape[1])]
     return Rule(*(np.vstack(arrays) for arrays in zip(*parts, strict=True)))

@@ -10,12 +10,12 @@ vectors are orthogonalised again: repeated Ritz values share one weight among th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from hypergauss.operators import LaplacianOperator
+from hypergauss.operators import Block, LaplacianOperator
 
 #: A residual this small, relative to the start, means that the rule is complete.
 _EXHAUSTED = 1e-10
@@ -28,7 +28,7 @@ class Rule(NamedTuple):
     weights: np.ndarray
 
 
-def measure(operator: LaplacianOperator, X: Any, steps: int) -> Rule:
+def measure(operator: LaplacianOperator, X: Block, steps: int) -> Rule:
     """Return the spectral measure of each column of a block under Delta: weights add up to its square."""
     here = operator.enter(X)
     squares = operator.fetch(operator.dot(here, here))

@@ -16,41 +16,43 @@ For a graph seen as a hypergraph of pairs, ``zhou`` is exactly half of ``normali
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
-import equinox as eqx
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from hypergauss.hypergraph import Graph, Hypergraph
+from hypergauss.hypergraph.frozen import freeze
 from hypergauss.operators import LaplacianOperator, LocalLaplacian
 
 
-class SparseMatrix(eqx.Module):
-    """A CSR matrix as a pytree of NumPy arrays, so that what holds it can pass through `jax.jit`."""
+class SparseMatrix(NamedTuple):
+    """A CSR matrix that cannot be changed: three frozen arrays and a shape."""
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
-    shape: tuple[int, int] = eqx.field(static=True)
+    shape: tuple[int, int]
 
     @classmethod
     def of(cls, matrix: sp.csr_array) -> SparseMatrix:
-        """Wrap a SciPy matrix without copying."""
+        """Take over a SciPy matrix, without copying: columns in order within each row, and frozen."""
+        matrix.sort_indices()
         rows, columns = matrix.shape
-        return cls(matrix.data, matrix.indices, matrix.indptr, (int(rows), int(columns)))
+        return cls(freeze(matrix.data), freeze(matrix.indices), freeze(matrix.indptr), (int(rows), int(columns)))
 
     def scipy(self) -> sp.csr_array:
         """Return the SciPy matrix on the same arrays."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=self.shape)
 
 
-class Laplacian(eqx.Module):
+class Laplacian(ABC):
     """A symmetric positive semidefinite N x N matrix, as a sparse operator or dense."""
 
-    name: eqx.AbstractClassVar[str]
+    name: ClassVar[str]
 
     @property
     @abstractmethod
@@ -75,6 +77,7 @@ class Laplacian(eqx.Module):
         """Return the matrix as products with blocks of vectors, on all cores."""
 
 
+@dataclass(frozen=True, eq=False)
 class ZhouLaplacian(Laplacian):
     """Delta = I - A A' (paper, equation 4), A the normalised incidence."""
 
@@ -105,12 +108,13 @@ class ZhouLaplacian(Laplacian):
         return LocalLaplacian.of_incidence(self.incidence.scipy())
 
 
+@dataclass(frozen=True, eq=False)
 class GraphLaplacian(Laplacian):
     """A graph's Laplacian, stored as the sparse matrix itself."""
 
     name: ClassVar[str] = "graph"
     matrix: SparseMatrix
-    bound: float = eqx.field(static=True)
+    bound: float
 
     @property
     def size(self) -> int:  # noqa: D102
@@ -130,11 +134,12 @@ class GraphLaplacian(Laplacian):
         return LocalLaplacian.of_matrix(self.matrix.scipy(), self.bound)
 
 
+@dataclass(frozen=True, eq=False)
 class MatrixFreeLaplacian(Laplacian):
     """A Laplacian known by its products alone."""
 
     name: ClassVar[str] = "matrix-free"
-    products: LaplacianOperator = eqx.field(static=True)
+    products: LaplacianOperator
 
     @property
     def size(self) -> int:  # noqa: D102

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg
 
-from hypergauss.operators import LaplacianOperator
+from hypergauss.operators import Block, LaplacianOperator, column_slices
 from hypergauss.spectrum import chebyshev
 
 #: Heat that spreads for this long, twice, fades from all but the lowest eigenvalues.
 _TIME, _ROUNDS = 30.0, 2
 #: Directions in which a round leaves this little of the noise, relative to the most, are rounding of single precision.
 _LEAST_SHARE = 1e-6
-#: Vectors beyond those wanted, which catch what is left; and vectors that are multiplied at once.
-_EXTRA, _AT_ONCE = 8, 16
+#: Vectors beyond those wanted, which catch what is left.
+_EXTRA = 8
 
 
 class Subspace(NamedTuple):
     """Nearly orthonormal Q, shape (N, k), in single precision, and Ritz values l of the Laplacian in it, ascending."""
 
-    vectors: Any
+    vectors: Block
     values: np.ndarray
 
 
@@ -38,7 +38,7 @@ def leading_subspace(operator: LaplacianOperator, size: int, rng: np.random.Gene
         lambda eigenvalues: np.exp(-time * eigenvalues), upper, 1e-5, lambda left: np.exp(-time * left)
     )
     total = min(size + _EXTRA, operator.size)
-    sizes = [min(_AT_ONCE, total - start) for start in range(0, total, _AT_ONCE)]
+    sizes = [some.stop - some.start for some in column_slices(total)]
     X = operator.concatenate([operator.white_noise(number, rng).astype(np.float32) for number in sizes])
     for _ in range(_ROUNDS):
         X = _in_parts(operator, X, lambda part: chebyshev.apply(operator, heat, part))
@@ -49,11 +49,10 @@ def leading_subspace(operator: LaplacianOperator, size: int, rng: np.random.Gene
     return Subspace(operator.settle(X @ turn[:, :kept].astype(np.float32)), np.clip(values[:kept], 0.0, upper))
 
 
-def _in_parts(operator: LaplacianOperator, X: Any, product: Callable[[Any], Any]) -> Any:
+def _in_parts(operator: LaplacianOperator, X: Block, product: Callable[[Block], Block]) -> Block:
     """Return a product in single precision, of some columns after others."""
-    starts = range(0, X.shape[1], _AT_ONCE)
-    parts = [operator.settle(product(X[:, start : start + _AT_ONCE]).astype(np.float32)) for start in starts]
-    return operator.concatenate(parts)
+    slices = column_slices(X.shape[1])
+    return operator.concatenate([operator.settle(product(X[:, some]).astype(np.float32)) for some in slices])
 
 
 def _whitening(gram: np.ndarray) -> np.ndarray:

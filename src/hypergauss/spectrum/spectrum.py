@@ -1,33 +1,21 @@
-"""Spectrum: the eigenvalues and eigenvectors that every spectral kernel on a hypergraph is made of."""
+"""Spectrum: the eigenvalues, known or spread, that every spectral kernel on a hypergraph filters."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import TYPE_CHECKING, Protocol, Self
 
-import equinox as eqx
 import numpy as np
-from sklearn.utils import check_random_state
 
 from hypergauss import _checks
-from hypergauss.hypergraph.frozen import freeze
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators import LaplacianOperator
-from hypergauss.spectrum import decomposition
-from hypergauss.spectrum.density import SpectralDensity
-from hypergauss.spectrum.laplacians import (
-    GraphLaplacian,
-    Laplacian,
-    MatrixFreeLaplacian,
-    SparseMatrix,
-    ZhouLaplacian,
-    graph_laplacian,
-    zhou_laplacian,
-)
+from hypergauss.spectrum.laplacians import Laplacian, graph_laplacian, zhou_laplacian
 
-#: Probes of a matrix-free spectrum; all unit vectors where there are no more vertices than this.
-_PROBES, _FEW_VERTICES = 8, 1_000
-#: Leading eigenvectors that probes are relieved of, where they are found within seconds.
-_LEADING, _WITHIN_SECONDS = 64, 200_000
+if TYPE_CHECKING:
+    from hypergauss.spectrum.eigen import EigenSpectrum
+    from hypergauss.spectrum.matrix_free import MatrixFreeSpectrum
 
 
 class _Bounded(Protocol):
@@ -36,62 +24,91 @@ class _Bounded(Protocol):
     def error_bound(self) -> float: ...
 
 
-class Spectrum(eqx.Module):
-    r"""A Laplacian as a known part and a rest: Delta = U diag(l) U' + (rest on the complement of U).
+class Spectrum(ABC):
+    r"""The eigenvalues of a Laplacian: some known, the rest in an interval.
 
-    For Zhou's Laplacian, Delta = I - A A' with the normalised incidence A = U diag(s) V', so l = 1 - s^2 and the rest
-    is the eigenvalue 1: the decomposition of rank r <= min(N, M) is exact, not an approximation. The right singular
-    vectors V are the eigenvectors of the dual's Laplacian I - A'A: one decomposition serves vertices and hyperedges.
+    The mean of a filter phi over all N eigenvalues, which is the mean prior variance of a kernel phi(Delta), is
 
-    A truncated spectrum keeps the r smallest eigenvalues and knows only that the rest lie in an interval; kernels then
-    report the error that this leaves (`error_bound`). A matrix-free one has no eigenvectors: the Laplacian is known by
-    its products, and its eigenvalues by their density.
+        sum over j of node_weights_j phi(nodes_j) + rest_share b,
 
-    Make one with `Spectrum.of` or `Spectrum.matrix_free`.
+    where b stands for phi over the rest.
+
+    There are two kinds. An `EigenSpectrum` has eigenvectors, all that matter or the leading ones. A
+    `MatrixFreeSpectrum` has none: the Laplacian is known by its products, and its eigenvalues by their density.
+
+    Make one with `Spectrum.of` or `Spectrum.matrix_free`. It never changes, and is not copied with what holds it.
 
     Attributes
     ----------
-    eigenvalues : array, shape (r,)
-        l, ascending.
-    singular_values : array, shape (r,), or None for a graph
-        s, descending.
-    vertex_vectors : array, shape (N, r)
-        U, orthonormal columns.
-    edge_vectors : array, shape (M, r), or None for a graph
-        V, orthonormal columns.
-    rest : array, shape (2,)
-        The interval that holds the remaining N - r eigenvalues.
+    source : Laplacian
+        The matrix.
     size_exponent : float
         The a of the hyperedge weights ``w(e) |e|^a``.
+    rest : array, shape (2,)
+        The interval that holds eigenvalues that are not known.
 
     Examples
     --------
     >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
-    >>> Spectrum.of(H).eigenvalues.round(3)
+    >>> spectrum = Spectrum.of(H)
+    >>> spectrum.eigenvalues.round(3)
     array([0. , 0.5])
+    >>> phi = lambda eigenvalues: np.exp(-eigenvalues)
+    >>> mean = spectrum.node_weights @ phi(spectrum.nodes) + spectrum.rest_share * phi(1.0)
+    >>> round(float(mean), 6)
+    0.658137
     """
 
-    eigenvalues: np.ndarray
-    singular_values: np.ndarray | None
-    vertex_vectors: np.ndarray
-    edge_vectors: np.ndarray | None
-    rest: np.ndarray
     source: Laplacian
-    # A leaf of the pytree, not static: another exponent must not compile anything again.
-    size_exponent: np.float64 = eqx.field(converter=np.float64)
-    #: Without eigenvectors: how the eigenvalues are spread.
-    density: SpectralDensity | None = None
+    size_exponent: float
+    rest: np.ndarray
 
-    @classmethod
+    @staticmethod
+    def of(
+        H: Hypergraph | Graph,
+        rank: int | None = None,
+        size_exponent: float | None = None,
+        *,
+        laplacian: str | None = None,
+    ) -> EigenSpectrum:
+        """Decompose a hypergraph or a graph.
+
+        Parameters
+        ----------
+        H : Hypergraph or Graph
+            What to decompose.
+        rank : int, optional
+            Keep only this many leading singular values; all of them if not given.
+        size_exponent : float, default 0.0
+            a: each hyperedge weight w(e) is multiplied by ``|e|^a``. 0 is Zhou's Laplacian, 1 the weighted clique graph
+            with self-loops. Hypergraphs only.
+        laplacian : {"zhou", "normalised", "unnormalised"}, optional
+            "zhou" for a hypergraph; for a graph "normalised" unless "unnormalised" is asked for.
+        """
+        from hypergauss.spectrum.eigen import EigenSpectrum  # a kind of this
+
+        a = _size_exponent(H, size_exponent)
+        if isinstance(H, Graph):
+            kind = _checks.one_of("laplacian", laplacian or "normalised", ("normalised", "unnormalised"))
+            return EigenSpectrum.of_graph(graph_laplacian(H, normalised=kind == "normalised"), rank)
+        if not isinstance(H, Hypergraph):
+            raise TypeError(f"`H` must be a Hypergraph or a Graph. Got {type(H).__name__}.")
+        if laplacian not in (None, "zhou"):
+            raise ValueError(
+                f"`laplacian` of a hypergraph must be 'zhou'. Got {laplacian!r}. For a graph's Laplacian pass "
+                "`H.clique_expansion()`."
+            )
+        return EigenSpectrum.of_incidence(zhou_laplacian(H, a), rank, a)
+
+    @staticmethod
     def matrix_free(
-        cls,
         H: Hypergraph | Graph | LaplacianOperator,
         size_exponent: float | None = None,
         *,
         n_probes: int | None = None,
         n_steps: int = 40,
-        random_state: Any = None,
-    ) -> Self:
+        random_state: int | np.random.RandomState | None = None,
+    ) -> MatrixFreeSpectrum:
         """Return the spectrum of a hypergraph too large for eigenvectors: products, and the density of eigenvalues.
 
         Kernels on it are for the iterative solver, which needs nothing else. The density serves the normalisation
@@ -113,6 +130,8 @@ class Spectrum(eqx.Module):
         random_state : int, RandomState or None
             For the probes; fixed unless given, so that two spectra of one hypergraph are the same.
         """
+        from hypergauss.spectrum.matrix_free import MatrixFreeSpectrum  # a kind of this
+
         if n_probes is not None:
             _checks.count("n_probes", n_probes)
         _checks.count("n_steps", n_steps)
@@ -125,105 +144,12 @@ class Spectrum(eqx.Module):
             products = H
         else:
             raise TypeError(f"`H` must be a Hypergraph, a Graph or a LaplacianOperator. Got {type(H).__name__}.")
-        rng = np.random.default_rng(0 if random_state is None else check_random_state(random_state).randint(2**31))
-        N = products.size
-        chosen = (N if N <= _FEW_VERTICES else _PROBES) if n_probes is None else n_probes
-        leading = _LEADING if n_probes is None and N <= _WITHIN_SECONDS else 0
-        nothing = np.zeros((N, 0))
-        return cls(
-            eigenvalues=freeze(np.zeros(0)),
-            singular_values=None,
-            vertex_vectors=freeze(nothing),
-            edge_vectors=None,
-            rest=freeze(np.array([0.0, products.upper])),
-            source=MatrixFreeLaplacian(products),
-            size_exponent=np.float64(a),
-            density=SpectralDensity.of(products, chosen, n_steps, rng, leading),
-        )
-
-    @classmethod
-    def of(
-        cls,
-        H: Hypergraph | Graph,
-        rank: int | None = None,
-        size_exponent: float | None = None,
-        *,
-        laplacian: str | None = None,
-    ) -> Self:
-        """Decompose a hypergraph or a graph.
-
-        Parameters
-        ----------
-        H : Hypergraph or Graph
-            What to decompose.
-        rank : int, optional
-            Keep only this many leading singular values; all of them if not given.
-        size_exponent : float, default 0.0
-            a: each hyperedge weight w(e) is multiplied by ``|e|^a``. 0 is Zhou's Laplacian, 1 the weighted clique graph
-            with self-loops. Hypergraphs only.
-        laplacian : {"zhou", "normalised", "unnormalised"}, optional
-            "zhou" for a hypergraph; for a graph "normalised" unless "unnormalised" is asked for.
-        """
-        a = _size_exponent(H, size_exponent)
-        if isinstance(H, Graph):
-            kind = _checks.one_of("laplacian", laplacian or "normalised", ("normalised", "unnormalised"))
-            return cls._of_graph(graph_laplacian(H, normalised=kind == "normalised"), rank)
-        if not isinstance(H, Hypergraph):
-            raise TypeError(f"`H` must be a Hypergraph or a Graph. Got {type(H).__name__}.")
-        if laplacian not in (None, "zhou"):
-            raise ValueError(
-                f"`laplacian` of a hypergraph must be 'zhou'. Got {laplacian!r}. For a graph's Laplacian pass "
-                "`H.clique_expansion()`."
-            )
-        return cls._of_incidence(zhou_laplacian(H, a), rank, a)
-
-    @classmethod
-    def _of_incidence(cls, laplacian: ZhouLaplacian, rank: int | None, size_exponent: float) -> Self:
-        A = laplacian.incidence.scipy()
-        thin = min(A.shape)
-        if rank is not None:
-            _checks.count("rank", rank, most=max(thin, 1), why=f"the incidence matrix is {A.shape[0]} x {A.shape[1]}")
-        # Lanczos pays only well below full rank; there it cannot find the last vectors at all.
-        if rank is None or rank > thin // 2:
-            factors = decomposition.exact(A)
-            if rank is not None and rank < len(factors.singular_values):
-                left, s, right, _ = factors
-                factors = decomposition.Factors(left[:, :rank], s[:rank], right[:, :rank], float(s[rank]))
-        else:
-            factors = decomposition.truncated(A, rank)
-        return cls(
-            eigenvalues=freeze(1.0 - factors.singular_values**2),
-            singular_values=freeze(factors.singular_values),
-            vertex_vectors=freeze(factors.left),
-            edge_vectors=freeze(factors.right),
-            rest=freeze(np.array([1.0 - factors.rest**2, 1.0])),
-            source=laplacian,
-            size_exponent=np.float64(size_exponent),
-        )
-
-    @classmethod
-    def _of_graph(cls, laplacian: GraphLaplacian, rank: int | None) -> Self:
-        if rank is not None:
-            _checks.count("rank", rank, most=laplacian.size, why=f"the graph has {laplacian.size} vertices")
-        if rank is None or rank > laplacian.size // 2:
-            values, vectors = decomposition.eigen(laplacian.dense())
-            keep = len(values) if rank is None else rank
-            rest = np.array([values[keep], values[-1]] if keep < len(values) else [values[-1]] * 2)
-            values, vectors = values[:keep], vectors[:, :keep]
-        else:
-            values, vectors, least = decomposition.smallest_eigen(laplacian.operator(), laplacian.upper, rank)
-            rest = np.array([least, laplacian.upper])
-        return cls(freeze(values), None, freeze(vectors), None, freeze(rest), laplacian, np.float64(0.0))
+        return MatrixFreeSpectrum.of_products(products, a, n_probes, n_steps, _seed(random_state))
 
     @property
     def num_vertices(self) -> int:
         """N, the number of vertices."""
-        return int(self.vertex_vectors.shape[0])
-
-    @property
-    def rank(self) -> int:
-        """The number r of known eigenvalues."""
-        return int(self.vertex_vectors.shape[1])
+        return self.source.size
 
     @property
     def upper(self) -> float:
@@ -231,34 +157,33 @@ class Spectrum(eqx.Module):
         return self.source.upper
 
     @property
+    @abstractmethod
     def is_matrix_free(self) -> bool:
         """Whether there are no eigenvectors, only products and a density."""
-        return self.density is not None
 
     @property
+    @abstractmethod
     def is_exact(self) -> bool:
         """Whether no eigenvalue is left to a bound: none is by a matrix-free spectrum, which leaves out nothing."""
-        return self.is_matrix_free or self.rank == self.num_vertices or bool(self.rest[0] == self.rest[1])
 
+    @property
+    @abstractmethod
+    def nodes(self) -> np.ndarray:
+        """Eigenvalues that stand for those that are known, shape (k,)."""
+
+    @property
+    @abstractmethod
+    def node_weights(self) -> np.ndarray:
+        """The share that each node has of all N eigenvalues, shape (k,)."""
+
+    @property
+    @abstractmethod
+    def rest_share(self) -> float:
+        """The share of eigenvalues that are known only to lie in `rest`: together with those of the nodes it is 1."""
+
+    @abstractmethod
     def dual(self) -> Spectrum:
-        """Return the spectrum of the dual hypergraph, I - A'A, from the same decomposition."""
-        if self.is_matrix_free:
-            raise ValueError(
-                "The dual of a matrix-free spectrum is not known from its products. Make it with "
-                "`Spectrum.matrix_free(H.dual())`."
-            )
-        if self.edge_vectors is None or not isinstance(self.source, ZhouLaplacian):
-            raise ValueError("Only a hypergraph has a dual, and this is a graph's spectrum. Pass a Hypergraph.")
-        transposed = SparseMatrix.of(self.source.incidence.scipy().T.tocsr())
-        return Spectrum(
-            self.eigenvalues,
-            self.singular_values,
-            self.edge_vectors,
-            self.vertex_vectors,
-            self.rest,
-            ZhouLaplacian(transposed),
-            self.size_exponent,
-        )
+        """Return the spectrum of the dual hypergraph, I - A'A."""
 
     def laplacian(self) -> np.ndarray:
         """Return the Laplacian itself in full, shape (N, N); `source.operator()` is its sparse form."""
@@ -268,18 +193,15 @@ class Spectrum(eqx.Module):
         """Return a bound on the operator-norm error that truncation leaves in a kernel on this spectrum."""
         return kernel.error_bound()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
         return self  # frozen: cloning an estimator must not copy it
 
-    def __repr__(self) -> str:
-        if self.is_matrix_free:
-            return f"Spectrum({self.num_vertices:,} vertices, matrix-free, size_exponent={self.size_exponent:g})"
-        kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
-        sizes = f"{self.num_vertices:,} vertices, rank {self.rank:,}"
-        return f"Spectrum({sizes}, {kind}, size_exponent={self.size_exponent:g})"
+    def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
+        # Made anew from its fields, so that arrays are frozen again and what can be derived does not travel.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
-def _size_exponent(H: Any, size_exponent: float | None) -> float:
+def _size_exponent(H: object, size_exponent: float | None) -> float:
     """Return a, 0 unless given; only the hyperedges of a hypergraph have sizes."""
     if size_exponent is None:
         return 0.0
@@ -290,3 +212,12 @@ def _size_exponent(H: Any, size_exponent: float | None) -> float:
             "the hypergraph."
         )
     return _checks.real("size_exponent", size_exponent)
+
+
+def _seed(random_state: int | np.random.RandomState | None) -> int:
+    """Return a number that seeds probes: 0 unless something is given."""
+    if random_state is None:
+        return 0
+    if not isinstance(random_state, np.random.RandomState):
+        random_state = np.random.RandomState(_checks.count("random_state", random_state, least=0, most=2**32 - 1))
+    return int(random_state.randint(2**31))

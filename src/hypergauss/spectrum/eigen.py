@@ -1,0 +1,146 @@
+"""EigenSpectrum: a Laplacian's eigenvalues and eigenvectors, all that matter or the leading ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from hypergauss import _checks
+from hypergauss.hypergraph.frozen import freeze
+from hypergauss.spectrum import decomposition
+from hypergauss.spectrum.laplacians import GraphLaplacian, Laplacian, SparseMatrix, ZhouLaplacian
+from hypergauss.spectrum.spectrum import Spectrum
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EigenSpectrum(Spectrum):
+    r"""A Laplacian as a known part and a rest: Delta = U diag(l) U' + (rest on the complement of U).
+
+    For Zhou's Laplacian, Delta = I - A A' with the normalised incidence A = U diag(s) V', so l = 1 - s^2 and the rest
+    is the eigenvalue 1: the decomposition of rank r <= min(N, M) is exact, not an approximation. The right singular
+    vectors V are the eigenvectors of the dual's Laplacian I - A'A: one decomposition serves vertices and hyperedges.
+
+    A truncated spectrum keeps the r smallest eigenvalues and knows only that the rest lie in an interval; kernels then
+    report the error that this leaves (`error_bound`).
+
+    Make one with `Spectrum.of`.
+
+    Attributes
+    ----------
+    eigenvalues : array, shape (r,)
+        l, ascending.
+    singular_values : array, shape (r,), or None for a graph
+        s, descending.
+    vertex_vectors : array, shape (N, r)
+        U, orthonormal columns.
+    rest : array, shape (2,)
+        The interval that holds the remaining N - r eigenvalues.
+    source : ZhouLaplacian or GraphLaplacian
+        The matrix.
+    size_exponent : float
+        The a of the hyperedge weights ``w(e) |e|^a``.
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph
+    >>> spectrum = Spectrum.of(Hypergraph.from_edges([["a", "b"], ["b", "c"]]))
+    >>> spectrum.singular_values.round(3)
+    array([1.   , 0.707])
+    >>> spectrum.vertex_vectors.shape, spectrum.edge_vectors.shape
+    ((3, 2), (2, 2))
+    """
+
+    eigenvalues: np.ndarray
+    singular_values: np.ndarray | None
+    vertex_vectors: np.ndarray
+    rest: np.ndarray
+    source: Laplacian
+    size_exponent: float = 0.0
+
+    def __post_init__(self) -> None:
+        for array in (self.eigenvalues, self.singular_values, self.vertex_vectors, self.rest):
+            if array is not None:
+                freeze(array)
+
+    @classmethod
+    def of_incidence(cls, laplacian: ZhouLaplacian, rank: int | None, size_exponent: float) -> Self:
+        """Decompose a hypergraph's Laplacian: that of the smaller of A A' and A'A, or ``rank`` steps into it."""
+        A = laplacian.incidence.scipy()
+        thin = min(A.shape)
+        if rank is not None:
+            _checks.count("rank", rank, most=max(thin, 1), why=f"the incidence matrix is {A.shape[0]} x {A.shape[1]}")
+        # Lanczos pays only well below full rank; there it cannot find the last vectors at all.
+        if rank is None or rank > thin // 2:
+            left, s, rest = decomposition.exact(A)
+            if rank is not None and rank < len(s):
+                left, s, rest = np.ascontiguousarray(left[:, :rank]), s[:rank].copy(), float(s[rank])
+        else:
+            left, s, rest = decomposition.truncated(A, rank)
+        return cls(1.0 - s**2, s, left, np.array([1.0 - rest**2, 1.0]), laplacian, size_exponent)
+
+    @classmethod
+    def of_graph(cls, laplacian: GraphLaplacian, rank: int | None) -> Self:
+        """Decompose a graph's Laplacian."""
+        if rank is not None:
+            _checks.count("rank", rank, most=laplacian.size, why=f"the graph has {laplacian.size} vertices")
+        if rank is None or rank > laplacian.size // 2:
+            values, vectors = decomposition.eigen(laplacian.dense())
+            keep = len(values) if rank is None else rank
+            rest = np.array([values[keep], values[-1]] if keep < len(values) else [values[-1]] * 2)
+            values, vectors = values[:keep].copy(), np.ascontiguousarray(vectors[:, :keep])
+        else:
+            values, vectors, least = decomposition.smallest_eigen(laplacian.operator(), laplacian.upper, rank)
+            rest = np.array([least, laplacian.upper])
+        return cls(values, None, vectors, rest, laplacian)
+
+    @cached_property
+    def edge_vectors(self) -> np.ndarray | None:
+        """V, shape (M, r), orthonormal columns; None for a graph. Found from U when first asked for, then kept."""
+        if self.singular_values is None or not isinstance(self.source, ZhouLaplacian):
+            return None
+        A = self.source.incidence.scipy()
+        return freeze(decomposition.other_side(A, self.vertex_vectors, self.singular_values))
+
+    @property
+    def rank(self) -> int:
+        """The number r of known eigenvalues."""
+        return len(self.eigenvalues)
+
+    @property
+    def is_matrix_free(self) -> bool:  # noqa: D102
+        return False
+
+    @property
+    def is_exact(self) -> bool:  # noqa: D102
+        return self.rank == self.num_vertices or bool(self.rest[0] == self.rest[1])
+
+    @property
+    def nodes(self) -> np.ndarray:  # noqa: D102
+        return self.eigenvalues
+
+    @property
+    def node_weights(self) -> np.ndarray:  # noqa: D102
+        return np.full(self.rank, 1.0 / max(self.num_vertices, 1))
+
+    @property
+    def rest_share(self) -> float:  # noqa: D102
+        return (self.num_vertices - self.rank) / max(self.num_vertices, 1)
+
+    def dual(self) -> EigenSpectrum:
+        """Return the spectrum of the dual hypergraph, I - A'A, from the same decomposition."""
+        if self.edge_vectors is None or not isinstance(self.source, ZhouLaplacian):
+            raise ValueError("Only a hypergraph has a dual, and this is a graph's spectrum. Pass a Hypergraph.")
+        transposed = ZhouLaplacian(SparseMatrix.of(self.source.incidence.scipy().T.tocsr()))
+        dual = EigenSpectrum(
+            self.eigenvalues, self.singular_values, self.edge_vectors, self.rest, transposed, self.size_exponent
+        )
+        vars(dual)["edge_vectors"] = self.vertex_vectors  # known already
+        return dual
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
+        sizes = f"{self.num_vertices:,} vertices, rank {self.rank:,}"
+        return f"Spectrum({sizes}, {kind}, size_exponent={self.size_exponent:g})"

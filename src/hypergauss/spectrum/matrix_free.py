@@ -1,0 +1,97 @@
+"""MatrixFreeSpectrum: a Laplacian known by its products, and its eigenvalues by how they are spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn, Self
+
+import numpy as np
+
+from hypergauss.hypergraph.frozen import freeze
+from hypergauss.operators import LaplacianOperator
+from hypergauss.spectrum.density import SpectralDensity
+from hypergauss.spectrum.laplacians import Laplacian, MatrixFreeLaplacian
+from hypergauss.spectrum.spectrum import Spectrum
+
+#: Probes of a matrix-free spectrum; all unit vectors where there are no more vertices than this.
+_PROBES, _FEW_VERTICES = 8, 1_000
+#: Leading eigenvectors that probes are relieved of, where they are found within seconds.
+_LEADING, _WITHIN_SECONDS = 64, 200_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatrixFreeSpectrum(Spectrum):
+    r"""Products with Delta, and nodes with tr phi(Delta) ~ N sum over j of node_weights_j phi(nodes_j).
+
+    There are no eigenvectors, so there is no rank. Nothing is left out either: no eigenvalue belongs to a rest.
+
+    Make one with `Spectrum.matrix_free`.
+
+    Attributes
+    ----------
+    density : SpectralDensity
+        How the eigenvalues are spread.
+    source : MatrixFreeLaplacian
+        The products.
+    size_exponent : float
+        The a of the hyperedge weights ``w(e) |e|^a``.
+    rest : array, shape (2,)
+        The interval from 0 to `upper` that holds all eigenvalues.
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph
+    >>> spectrum = Spectrum.matrix_free(Hypergraph.from_edges([["a", "b"], ["b", "c"]]))
+    >>> round(float(spectrum.node_weights @ np.exp(-spectrum.nodes)), 6)
+    0.658137
+    """
+
+    density: SpectralDensity
+    source: Laplacian
+    size_exponent: float
+    rest: np.ndarray
+
+    def __post_init__(self) -> None:
+        for array in (self.density.nodes, self.density.weights, self.rest):
+            freeze(array)
+
+    @classmethod
+    def of_products(
+        cls, products: LaplacianOperator, size_exponent: float, n_probes: int | None, n_steps: int, seed: int
+    ) -> Self:
+        """Estimate how an operator's eigenvalues are spread: by random vectors alone if their number is given."""
+        N = products.size
+        chosen = (N if N <= _FEW_VERTICES else _PROBES) if n_probes is None else n_probes
+        leading = _LEADING if n_probes is None and N <= _WITHIN_SECONDS else 0
+        density = SpectralDensity.of(products, chosen, n_steps, np.random.default_rng(seed), leading)
+        return cls(density, MatrixFreeLaplacian(products), size_exponent, np.array([0.0, products.upper]))
+
+    @property
+    def is_matrix_free(self) -> bool:  # noqa: D102
+        return True
+
+    @property
+    def is_exact(self) -> bool:  # noqa: D102
+        return True
+
+    @property
+    def nodes(self) -> np.ndarray:  # noqa: D102
+        return self.density.nodes.ravel()
+
+    @property
+    def node_weights(self) -> np.ndarray:  # noqa: D102
+        return self.density.weights.ravel()
+
+    @property
+    def rest_share(self) -> float:  # noqa: D102
+        return 0.0
+
+    def dual(self) -> NoReturn:
+        """Refuse: products with A A' do not tell those with A'A."""
+        raise ValueError(
+            "The dual of a matrix-free spectrum is not known from its products. Make it with "
+            "`Spectrum.matrix_free(H.dual())`."
+        )
+
+    def __repr__(self) -> str:
+        return f"Spectrum({self.num_vertices:,} vertices, matrix-free, size_exponent={self.size_exponent:g})"
