@@ -74,9 +74,14 @@ def test_a_link_into_a_folder_that_is_not_there_is_told(tmp_path):
 def test_what_ends_the_writing_early_leaves_everything_as_it_was(tmp_path, error):
     path = tmp_path / "a"
     path.write_bytes(b"old")
-    with pytest.raises(error), written_whole(path) as file:
-        file.write(b"half")
-        raise error
+
+    def broken_off():
+        with written_whole(path) as file:
+            file.write(b"half")
+            raise error
+
+    with pytest.raises(error):
+        broken_off()
     assert path.read_bytes() == b"old"
     assert [item.name for item in tmp_path.iterdir()] == ["a"]
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from hypergauss.exceptions import NumericalError
-from hypergauss.factorisation.spectral_prior import Hyperparameters
-from hypergauss.factorisation.system import (
+from hypergauss.factorisation.normal_equations import (
     System,
     conjugate_gradients,
     features,
@@ -13,6 +12,7 @@ from hypergauss.factorisation.system import (
     scattered_noise,
     system,
 )
+from hypergauss.factorisation.spectral_prior import Hyperparameters
 from tests.factorisation.problems import make_problem
 from tests.factorisation.test_spectral_prior import covariance
 
@@ -101,7 +101,7 @@ def test_what_single_precision_cannot_solve_is_solved_in_double(case, monkeypatc
             raise NumericalError("stopped by rounding")
         return conjugate_gradients(product, preconditioner, right, start, tolerance)
 
-    monkeypatch.setattr("hypergauss.factorisation.system.conjugate_gradients", refuse_single)
+    monkeypatch.setattr("hypergauss.factorisation.normal_equations.conjugate_gradients", refuse_single)
     adjoint = single.columns.adjoint
     monkeypatch.setattr(single.columns, "adjoint", lambda rows: adjoint(rows).astype(np.float32))
     assert np.allclose(single.mean(1e-10).factors.ravel(), mean, atol=1e-4)
