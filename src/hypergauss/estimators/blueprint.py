@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 
 from hypergauss import _checks
 from hypergauss.estimators.domain import COVARIATES, Domain
-from hypergauss.solvers.planning import Plan, plan_solver
 from hypergauss.hypergraph import Graph
-from hypergauss.solvers.choose import Solver
-from hypergauss.learning.size_exponent import Profile, search, search_cost
+from hypergauss.solvers.choose import Choice, Plan, plan_solver
+from hypergauss.learning.size_exponent import search_cost
 from hypergauss.kernels import (
     Bernstein,
     Diffusion,
@@ -58,7 +57,7 @@ class Blueprint(NamedTuple):
         size_exponent: float | str,
         rank: int | None,
         num_sites: int,
-        solver: Solver = "auto",
+        solver: Choice = "auto",
         needs_eigenvectors: bool = False,
     ) -> Blueprint:
         """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
@@ -120,32 +119,6 @@ class Blueprint(NamedTuple):
         if self.plan is not None and self.plan.is_iterative:
             return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()})
         return self.build({name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()})
-
-    def learn(self, learn_kernel: Callable[[Kernel, Any], Any]) -> tuple[Any, dict[str, float], dict[str, Profile]]:
-        """Learn everything, the size exponents relation by relation.
-
-        Parameters
-        ----------
-        learn_kernel : callable (kernel, previous outcome or None) -> outcome
-            Learns the hyperparameters with a given kernel.
-
-        Returns
-        -------
-        tuple
-            The outcome, the exponent of each hypergraph, and the profile of each search.
-        """
-        exponents = dict(self.exponents)
-        profiles: dict[str, Profile] = {}
-        outcome = None if self.searched else learn_kernel(self.kernel_at(exponents), None)
-        for name in self.searched:
-            start = outcome
-
-            def learn_at(a: float, previous: Any, name: str = name, start: Any = start) -> Any:
-                return learn_kernel(self.kernel_at({**exponents, name: a}), start if previous is None else previous)
-
-            profiles[name] = search(learn_at)
-            exponents[name], outcome = profiles[name].size_exponent, profiles[name].best
-        return outcome, {name: a for name, a in exponents.items() if a is not None}, profiles
 
 
 def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:

@@ -12,17 +12,17 @@ from sklearn.utils import check_random_state, column_or_1d
 
 from hypergauss import _checks, parameters
 from hypergauss.estimators.explanation import Explanation, explain
-from hypergauss.estimators.latents import INFERENCES, LatentFit, SampledLatents
+from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.inducing import inducing_for
-from hypergauss.estimators.vertices import VertexEstimator, one_or_all, report_plan, warn_unless_converged
+from hypergauss.estimators.tasks import INFERENCES, LatentTask
+from hypergauss.estimators.vertices import VertexEstimator, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.inference import LogNormal
-from hypergauss.solvers.choose import Solver, check_solver
-from hypergauss.learning.priors import check_priors
-from hypergauss.kernels import Kernel, Sum
-from hypergauss.likelihoods import Bernoulli, Classification, OrderedProbit, RobustMax, Softmax
 from hypergauss.hypergraph.names import as_list, plain
+from hypergauss.inference.latents import SampledLatents
+from hypergauss.kernels import Kernel
+from hypergauss.learning.priors import LogNormal
+from hypergauss.likelihoods import Bernoulli, Classification, OrderedProbit, RobustMax, Softmax
+from hypergauss.solvers.choose import Choice
 
 LIKELIHOODS = ("robust-max", "softmax", "ordinal", "logit", "probit")
 #: Where the user sets no prior of a likelihood's own: the share of wrong labels is around the paper's 1e-3.
@@ -94,6 +94,10 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         The objective, log priors included, after each iteration; its estimate in each pass with ``batch_size``.
     draws_ : Draws or None
         With "mcmc"; ``draws_.inference_data()`` is in ArviZ's form.
+    posterior_ : GaussianLatents or SampledLatents
+        The latent functions given the labels; vertices are indices of ``vertices_``.
+    vertices_ : Index
+        The names of all vertices.
     hyperparameters_, size_exponent_, size_exponent_profile_, relation_weights_, solver_, n_iter_
         As for `HypergraphGPRegressor`.
 
@@ -121,7 +125,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         rank: int | None = None,
         learn: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
-        solver: Solver = "auto",
+        solver: Choice = "auto",
         n_starts: int = 1,
         max_iterations: int = 100,
         random_state: Any = None,
@@ -155,11 +159,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         y : array of labels, shape (n,)
             Text, whole numbers or anything hashable.
         """
-        check_solver(self.solver)
         _checks.one_of("inference", self.inference, INFERENCES)
-        n_starts = _checks.count("n_starts", self.n_starts)
-        max_iterations = _checks.count("max_iterations", self.max_iterations)
-        priors = check_priors(self.priors)
         names = as_list(X)
         labels = _check_labels(y)
         _checks.same_length("vertices", len(names), "y", len(labels))
@@ -170,44 +170,23 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         )
         codes, classes = pd.factorize(labels, sort=True)
         likelihood = _make_likelihood(self.likelihood, list(classes), codes)
-        if "epsilon" in parameters.values(likelihood):
-            priors = LABEL_NOISE | priors
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
-        seed = int(check_random_state(self.random_state).randint(2**31))
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
-            latent_fit = LatentFit(
-                likelihood,
-                rows,
-                codes,
-                inference=self.inference,
-                solver=self.solver,
-                inducing=inducing_for(self.inducing, blueprint.domain, seed),
-                batch_size=batch_size,
-                priors=priors,
-                n_starts=n_starts,
-                max_iterations=max_iterations if self.learn and self.inference != "mcmc" else 0,
-                seed=seed,
-                report=report,
-            )
-            learned, exponents, profiles = blueprint.learn(latent_fit.learn)
-            self._latents = latent_fit.latents(learned)
-        warn_unless_converged(learned, max_iterations)
-        self.draws_ = self._latents.draws if isinstance(self._latents, SampledLatents) else None
-        model = learned.model if self.draws_ is None else self.draws_.median_model()
-        self._vertices = blueprint.domain.vertices
+            how = self._how(blueprint.domain, report, learns=self.learn and self.inference != "mcmc")
+            if "epsilon" in parameters.values(likelihood):
+                how = how._replace(priors=LABEL_NOISE | how.priors)
+            task = LatentTask(likelihood, rows, codes, inference=self.inference, batch_size=batch_size, how=how)
+            fitted = fit(blueprint, task)
+        warn_unless_converged(fitted.learned, self.max_iterations)
+        self._keep(blueprint, fitted)
         self.classes_ = np.asarray(classes)
-        self.kernel_ = model.kernel
-        self.elbo_ = np.nan if self.inference == "mcmc" else learned.log_evidence
-        self.elbo_trace_ = learned.trace
-        self.hyperparameters_ = parameters.values(model)
-        self.size_exponent_ = one_or_all(exponents)
-        self.size_exponent_profile_ = one_or_all(profiles)
-        self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
-        self.solver_ = self._latents.solver
-        self.solver_plan_ = None if blueprint.plan is None else str(blueprint.plan)
-        self.n_iter_ = len(learned.trace) - 1
-        self.n_features_in_ = 1
+        self.elbo_ = fitted.learned.log_evidence
+        self.elbo_trace_ = fitted.learned.trace
+        self.draws_ = self.posterior_.draws if isinstance(self.posterior_, SampledLatents) else None
+        if self.draws_ is not None:
+            model = self.draws_.median_model()
+            self.kernel_, self.hyperparameters_ = model.kernel, parameters.values(model)
         return self
 
     def _check_inference(self) -> int | None:
@@ -236,7 +215,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
         rows = self._rows(X)
-        return self._latents.probabilities(rows)
+        return self.posterior_.probabilities(rows)
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""
@@ -262,11 +241,11 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         column = np.flatnonzero(self.classes_ == chosen)
         if len(column) == 0:
             raise ValueError(f"`label` must be one of the classes {self.classes_.tolist()}. Got {label!r}.")
-        if isinstance(self._latents, SampledLatents):
+        if isinstance(self.posterior_, SampledLatents):
             raise ValueError("Draws have no weights of observations. Fit with `inference='variational'` to explain.")
-        posteriors = self._latents.posteriors
+        posteriors = self.posterior_.posteriors
         if len(posteriors) == 1:
-            is_ordered = isinstance(self._latents.likelihood, OrderedProbit)
+            is_ordered = isinstance(self.posterior_.likelihood, OrderedProbit)
             factors = [1.0 if column[0] == 1 or is_ordered else -1.0]
             of = "latent function" if is_ordered else f"latent function for {chosen!s}"
         else:
@@ -276,7 +255,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         return explain(
             [(factor, posterior, 0) for factor, posterior in zip(factors, posteriors, strict=True)],
             row,
-            vertices=self._vertices,
+            vertices=self.vertices_,
             H=self.H,
             of=of,
         )
@@ -286,7 +265,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         count = _checks.count("n", n)
         rows = self._rows(X)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        return self._latents.sample(rows, count, rng)
+        return self.posterior_.sample(rows, count, rng)
 
 
 def _check_labels(y: Any) -> np.ndarray:

@@ -91,19 +91,19 @@ def explain(
         Show observations and their weights; only for one posterior.
     """
     at = np.array([row])
-    observed = np.asarray(posteriors[0][1].sites.rows)
+    observed = posteriors[0][1].sites.rows
     by_vertex, mean, prediction = np.zeros(len(observed)), 0.0, 0.0
     parts: list[tuple[float, Part]] = []
     table: dict[str, Any] = {}
     for factor, posterior, output in posteriors:
         weights = posterior.observation_weights(at)[0]
-        prior = float(np.asarray(posterior.prior.mean)[output])
-        values = np.asarray(posterior.sites.mean)[:, output]
+        prior = float(posterior.prior.mean[output])
+        values = posterior.sites.mean[:, output]
         by_vertex += factor * weights * (values - prior)
         mean += factor * prior
         prediction += factor * float(posterior.mean(at)[0, output])
         found = edge_parts(posterior, row)
-        outputs = np.asarray(posterior.sites.mean).shape[1]
+        outputs = posterior.sites.mean.shape[1]
         each = len(found) // outputs
         parts += [(factor, part) for part in found[output * each : (output + 1) * each]]
         if with_values:

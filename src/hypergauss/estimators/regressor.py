@@ -12,21 +12,21 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hypergauss import _checks, parameters
+from hypergauss import _checks
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.explanation import Explanation, explain
+from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.inducing import inducing_for
-from hypergauss.estimators.vertices import VertexEstimator, one_or_all, report_plan, warn_unless_converged
+from hypergauss.estimators.tasks import GaussianTask
+from hypergauss.estimators.vertices import VertexEstimator, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.inference import GaussianModel, LogNormal, condition, learn
-from hypergauss.solvers.choose import Solver, check_solver, choose_solver
-from hypergauss.learning.priors import check_priors
-from hypergauss.solvers.sites import Observations, check_observations
-from hypergauss.kernels import Kernel, Sum
 from hypergauss.hypergraph.names import as_list
-from hypergauss.parameters import as_array
+from hypergauss.kernels import Kernel
+from hypergauss.learning.priors import LogNormal
+from hypergauss.solvers.base import Posterior
+from hypergauss.solvers.choose import Choice
+from hypergauss.solvers.sites import Observations, check_observations
 
 
 class Predictions(NamedTuple):
@@ -106,6 +106,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         What it and its alternative were predicted to take; None with a given kernel.
     n_iter_ : int
         Iterations of L-BFGS.
+    posterior_ : Posterior
+        The process given the measurements, in the target's units; vertices are indices of ``vertices_``.
+    vertices_ : Index
+        The names of all vertices.
 
     Examples
     --------
@@ -129,7 +133,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         learn: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
         scale_target: bool = True,
-        solver: Solver = "auto",
+        solver: Choice = "auto",
         inducing: Any = None,
         n_starts: int = 2,
         max_iterations: int = 200,
@@ -165,63 +169,24 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         noise_variance : array, shape (n,), optional
             The variance of each measurement's noise, if known; it is then not learned.
         """
-        check_solver(self.solver)
-        n_starts = _checks.count("n_starts", self.n_starts)
-        max_iterations = _checks.count("max_iterations", self.max_iterations)
         start_noise = _checks.positive("noise_variance", self.noise_variance)
-        priors = check_priors(self.priors)
         names = as_list(X)
         blueprint = self._blueprint(num_sites=len(names))
         measured = check_observations(blueprint.domain.rows(names), y, noise_variance)
-        centre, scale = self._centre_and_scale(measured)
-        scaled = measured.rescaled(centre, scale)
         self._warn_of_little_to_learn_from(blueprint, measured)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        inducing = inducing_for(self.inducing, blueprint.domain, seed)
+        centre, scale = self._centre_and_scale(measured)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
-
-            def learn_kernel(kernel: Kernel, previous: Any) -> Any:
-                is_iterative = choose_solver(kernel, len(measured.rows), self.solver) == "iterative"
-                fixed = ("noise_variance",) if measured.known_variance is not None else ()
-                model = GaussianModel(kernel, as_array(start_noise), as_array(np.zeros(len(centre))), fixed)
-                return learn(
-                    model if previous is None else parameters.unpack(model, parameters.pack(previous.model)),
-                    scaled,
-                    solver=self.solver,
-                    inducing=inducing(kernel),
-                    priors=priors,
-                    n_starts=n_starts if previous is None and not is_iterative else 1,
-                    max_iterations=max_iterations if self.learn and measured.num_measurements > 1 else 0,
-                    seed=seed,
-                    report=report,
-                )
-
-            learned, exponents, profiles = blueprint.learn(learn_kernel)
-        warn_unless_converged(learned, max_iterations)
-        model = learned.model.rescaled(centre, scale)
-        self._posterior = condition(
-            model.prior(),
-            measured.sites(model.noise_variance),
-            self.solver,
-            inducing(model.kernel),
-            workspace=learned.state,
-        )
-        self._vertices = blueprint.domain.vertices
+            how = self._how(blueprint.domain, report, learns=self.learn and measured.num_measurements > 1)
+            fitted = fit(blueprint, GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how))
+        warn_unless_converged(fitted.learned, self.max_iterations)
+        self._keep(blueprint, fitted)
+        model = fitted.model
         self._flat = np.asarray(y).ndim == 1
-        self.kernel_ = model.kernel
         self.noise_variance_ = None if measured.known_variance is not None else float(model.noise_variance)
-        self.mean_ = float(model.mean[0]) if self._flat else np.asarray(model.mean)
-        self.log_marginal_likelihood_ = self._posterior.log_evidence
-        self.hyperparameters_ = parameters.values(model)
-        self.size_exponent_ = one_or_all(exponents)
-        self.size_exponent_profile_ = one_or_all(profiles)
-        self.relation_weights_ = model.kernel.shares() if isinstance(model.kernel, Sum) else None
-        self.solver_ = self._posterior.solver
-        self.solver_plan_ = None if blueprint.plan is None else str(blueprint.plan)
-        self.n_iter_ = len(learned.trace) - 1
-        self.learning_trace_ = learned.trace
-        self.n_features_in_ = 1
+        self.mean_ = float(model.mean[0]) if self._flat else model.mean
+        self.log_marginal_likelihood_ = self.posterior_.log_evidence
+        self.learning_trace_ = fitted.learned.trace
         return self
 
     @overload
@@ -250,10 +215,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         array of shape (m,) or (m, L), or a pair of them
         """
         rows = self._rows(X)
-        mean = self._shaped(self._posterior.mean(rows))
+        mean = self._shaped(self.posterior_.mean(rows))
         if not return_std:
             return mean
-        variance = self._posterior.variance(rows)
+        variance = self.posterior_.variance(rows)
         if include_noise and self.noise_variance_ is not None:
             variance = variance + self.noise_variance_
         std = np.sqrt(variance)
@@ -261,14 +226,14 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
 
     def predict_covariance(self, X: Iterable[Any]) -> np.ndarray:
         """Return the joint posterior covariance of f at named vertices, shape (m, m)."""
-        return self._posterior.covariance(self._rows(X))
+        return self.posterior_.covariance(self._rows(X))
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of f at named vertices, shape (n, m) or (n, m, L)."""
         count = _checks.count("n", n)
         rows = self._rows(X)
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        draws = self._posterior.sample(rows, count, rng)
+        draws = self.posterior_.sample(rows, count, rng)
         return draws[:, :, 0] if self._flat else draws
 
     def explain(self, vertex: Any, *, output: int = 0) -> Explanation:
@@ -299,11 +264,11 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             +0.1171  'y'
         """
         row = int(self._rows([vertex])[0])
-        number = _checks.count("output", output, least=0, most=len(self._posterior.prior.mean) - 1)
+        number = _checks.count("output", output, least=0, most=len(self.posterior_.prior.mean) - 1)
         return explain(
-            [(1.0, self._posterior, number)],
+            [(1.0, self.posterior_, number)],
             row,
-            vertices=self._vertices,
+            vertices=self.vertices_,
             H=self.H,
             of="predicted mean",
             with_values=True,
@@ -316,8 +281,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         vertex name.
         """
         check_is_fitted(self)
-        left_out = self._posterior.leave_one_out()
-        names = self._vertices[self._posterior.sites.rows]
+        left_out = self.posterior_.leave_one_out()
+        names = self.vertices_[self.posterior_.sites.rows]
         columns = ["mean"] if self._flat else [f"mean_{j}" for j in range(left_out.mean.shape[1])]
         table = pd.DataFrame(left_out.mean, index=names, columns=columns)
         return table.assign(std=np.sqrt(left_out.variance))

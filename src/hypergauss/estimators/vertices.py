@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from rich.console import Console
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hypergauss import _checks, parameters
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.fitting import Fitted
+from hypergauss.estimators.inducing import inducing_for
+from hypergauss.estimators.tasks import How
 from hypergauss.exceptions import LearningWarning
-from hypergauss.inference import Learned
-from hypergauss.solvers.choose import Solver
-from hypergauss.kernels import Kernel
+from hypergauss.kernels import Kernel, Sum
+from hypergauss.learning.priors import LogNormal, check_priors
+from hypergauss.learning.search import Learned
+from hypergauss.solvers.choose import Choice, check_solver
 
 
 class VertexEstimator(BaseEstimator):
-    """An estimator whose X is an array of vertex names. Subclasses set ``_vertices`` when they are fitted."""
+    """An estimator whose X is an array of vertex names. Fitted, it knows them as ``vertices_``."""
 
     H: Any
     kernel: str | Kernel | None
@@ -31,12 +36,18 @@ class VertexEstimator(BaseEstimator):
     rank: int | None
     learn: bool
     size_exponent: float | str
-    solver: Solver
+    priors: Mapping[str, LogNormal] | None
+    solver: Choice
     inducing: Any
-    _vertices: pd.Index
+    n_starts: int
+    max_iterations: int
+    random_state: Any
+    verbose: bool
+    vertices_: pd.Index
 
     def _blueprint(self, num_sites: int, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
+        check_solver(self.solver)
         return Blueprint.of(
             self.H,
             kernel=self.kernel,
@@ -54,9 +65,38 @@ class VertexEstimator(BaseEstimator):
         keep = searches or isinstance(self.kernel, Kernel) or self.size_exponent != "auto"
         return self.size_exponent if keep else 0.0
 
+    def _how(self, domain: Domain, report: Callable[[str], None] | None, *, learns: bool) -> How:
+        """Return the settings that all estimators have, checked; nothing is learned in 0 iterations."""
+        max_iterations = _checks.count("max_iterations", self.max_iterations)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        return How(
+            self.solver,
+            inducing_for(self.inducing, domain, seed),
+            check_priors(self.priors),
+            _checks.count("n_starts", self.n_starts),
+            max_iterations if learns else 0,
+            seed,
+            report,
+        )
+
+    def _keep(self, blueprint: Blueprint, fitted: Fitted) -> None:
+        """Make what was learned public."""
+        kernel = fitted.model.kernel
+        self.vertices_ = blueprint.domain.vertices
+        self.posterior_ = fitted.posterior
+        self.kernel_ = kernel
+        self.hyperparameters_ = parameters.values(fitted.model)
+        self.size_exponent_ = _one_or_all(fitted.exponents)
+        self.size_exponent_profile_ = _one_or_all(fitted.profiles)
+        self.relation_weights_ = kernel.shares() if isinstance(kernel, Sum) else None
+        self.solver_ = fitted.posterior.solver
+        self.solver_plan_ = None if blueprint.plan is None else str(blueprint.plan)
+        self.n_iter_ = len(fitted.learned.trace) - 1
+        self.n_features_in_ = 1
+
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
         check_is_fitted(self)
-        return Domain(self._vertices, {}).rows(X)
+        return Domain(self.vertices_, {}).rows(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -85,7 +125,7 @@ def report_plan(report: Callable[[str], None] | None, blueprint: Blueprint) -> N
         Console(stderr=True).print(str(blueprint.plan), highlight=False)
 
 
-def one_or_all(by_relation: dict[str, Any]) -> Any:
+def _one_or_all(by_relation: dict[str, Any]) -> Any:
     """Return the only entry, all of several, or None of none."""
     if len(by_relation) == 1:
         return next(iter(by_relation.values()))

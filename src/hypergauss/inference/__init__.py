@@ -1,30 +1,41 @@
-"""Conditioning a prior on its sites, learning hyperparameters by the evidence, and sampling what has no closed form."""
+"""How sites move: the posterior under any likelihood, by variational inference, Laplace's method, or sampling."""
 
-from hypergauss.solvers.choose import condition
-from hypergauss.inference.mcmc.draws import Draws
-from hypergauss.inference.gaussian import GaussianModel, learn
-from hypergauss.solvers.iterative import Iterative
-from hypergauss.learning.search import Learned, maximise
-from hypergauss.inference.mcmc.sampling import sample_posterior
-from hypergauss.solvers.base import Posterior, Prior
-from hypergauss.learning.priors import LogNormal
-from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
-from hypergauss.solvers.sites import Observations, Sites
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.latents import GaussianLatents, SampledLatents
+from hypergauss.inference.mcmc import Draws, sample_posterior
+from hypergauss.inference.selection import select_inducing_vertices
+from hypergauss.learning import Learned, LogNormal, maximise
+from hypergauss.solvers import (
+    GaussianModel,
+    InducingVertices,
+    Iterative,
+    Observations,
+    Posterior,
+    Prior,
+    Sites,
+    SpectralFeatures,
+    condition,
+    learn,
+)
 
 __all__ = [
     "Draws",
+    "GaussianLatents",
     "GaussianModel",
     "InducingVertices",
     "Iterative",
+    "LatentModel",
     "Learned",
     "LogNormal",
     "Observations",
     "Posterior",
     "Prior",
+    "SampledLatents",
     "Sites",
     "SpectralFeatures",
     "condition",
     "learn",
     "maximise",
     "sample_posterior",
+    "select_inducing_vertices",
 ]

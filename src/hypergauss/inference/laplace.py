@@ -11,140 +11,127 @@ both at the current mean f, with steps that never lower log p(y | f) - (f - mean
 Sites treat latents one by one, so of several latents' curvature only the diagonal is kept: the mode is exact, the
 covariance leaves out how a likelihood ties latents together. With one latent it is the textbook's approximation
 (Rasmussen and Williams, 2006, section 3.4).
+
+**Gradient.** The mode solves f = mean + K g(f), g the slope of log p, so it moves by (I + K W)^-1 (dK g + dmean), W the
+curvature in full. The approximate evidence has the slope c = -(1/2) d/df sum of variance * precision in f: with
+u = (I + W K)^-1 c, the mode's moving adds u' (dK g + dmean).
 """
 
 from __future__ import annotations
 
-from functools import partial
-
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-from jax.scipy.sparse.linalg import gmres
-from jaxtyping import Array, Float
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, gmres
 
 from hypergauss import parameters
-from hypergauss.inference.latent import TIGHT, LatentData, LatentModel, SiteObjective, State, move_sites
-from hypergauss.solvers.marginals import Marginals, NaturalSites
-from hypergauss.learning.priors import Matched, log_prior
+from hypergauss.exceptions import NumericalError
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.site_objective import TIGHT, Settled, SiteObjective, move_sites
 from hypergauss.likelihoods import Likelihood
+from hypergauss.solvers.base import ExactSolver, Marginals
+from hypergauss.solvers.sites import NaturalSites
+
+#: The step of differences in a likelihood's own hyperparameters.
+_DIFFERENCE = 1e-5
 
 
-def log_joint(model: LatentModel, data: LatentData, sites: NaturalSites) -> tuple[Float[Array, ""], Marginals]:
-    """Return log p(y | f) - (f - mean)' K^-1 (f - mean) / 2 at the mean f that sites lead to, and the marginals."""
-    marginals = data.system(model.kernel, model.mean, sites)
-    f = marginals.mean
-    alpha = sites.shift - sites.precision * f  # K^-1 (f - mean)
-    prior = -(alpha * (f - model.mean)).sum() / 2
-    return model.likelihood.log_density(f, data.y).sum() + prior, marginals
-
-
-@eqx.filter_jit
-def mode_sites(model: LatentModel, data: LatentData, start: NaturalSites, tolerance: Array | float = TIGHT) -> State:
+def mode_sites(
+    model: LatentModel, solver: ExactSolver, y: np.ndarray, start: NaturalSites, tolerance: float = TIGHT
+) -> Settled:
     """Move sites by Newton steps to the posterior's mode."""
-    return move_sites(
-        model,
-        data,
-        start,
-        value=partial(log_joint, model, data),
-        target=lambda marginals: curvature_sites(model.likelihood, marginals.mean, data.y),
-        tolerance=tolerance,
-    )
+
+    def log_joint(sites: NaturalSites) -> tuple[float, Marginals, NaturalSites]:
+        marginals = solver.marginals(model.kernel, model.mean, sites)
+        f = marginals.mean
+        alpha = sites.shift - sites.precision * f  # K^-1 (f - mean)
+        value = float(model.likelihood.log_density(f, y).sum() - (alpha * (f - model.mean)).sum() / 2)
+        return value, marginals, curvature_sites(model.likelihood, f, y)
+
+    return move_sites(model, start, value=log_joint, tolerance=tolerance)
 
 
-def curvature_sites(likelihood: Likelihood, f: Float[Array, "n L"], y: Float[Array, " n"]) -> NaturalSites:
+def curvature_sites(likelihood: Likelihood, f: np.ndarray, y: np.ndarray) -> NaturalSites:
     """Return the second-order expansion of log p(y | f) around f, latent by latent."""
-
-    def slope(f: Array) -> Array:
-        return jax.grad(lambda f: likelihood.log_density(f, y).sum())(f)
-
-    # Vertices do not interact, so one product with a unit vector gives a latent's curvature at all of them.
-    units = jnp.eye(f.shape[1])
-    columns = [jax.jvp(slope, (f,), (jnp.broadcast_to(unit, f.shape),))[1] @ unit for unit in units]
-    precision = -jnp.stack(columns, axis=1)
+    precision = _own_curvature(likelihood, f, y)
     if likelihood.is_log_concave:
-        precision = jnp.maximum(precision, 0.0)
-    return NaturalSites(slope(f) + precision * f, precision)
+        precision = np.maximum(precision, 0.0)
+    return NaturalSites(likelihood.slope(f, y) + precision * f, precision)
 
 
-def log_evidence(model: LatentModel, data: LatentData, f: Float[Array, "n L"]) -> Float[Array, ""]:
-    """Return the approximate log evidence if the mode is f."""
-    sites = curvature_sites(model.likelihood, f, data.y)
-    marginals = data.system(model.kernel, model.mean, sites)
-    of_sites = (sites.shift * f - sites.precision * f**2 / 2).sum()
-    return marginals.log_partition + model.likelihood.log_density(f, data.y).sum() - of_sites
+def _own_curvature(likelihood: Likelihood, f: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the diagonal of W, shape (n, L)."""
+    return np.diagonal(likelihood.curvature(f, y), axis1=1, axis2=2)
 
 
 class LaplaceObjective(SiteObjective):
-    """The approximate log evidence at given hyperparameters."""
+    """The approximate log evidence at given hyperparameters; `check_mode` tells which likelihoods it is for."""
 
-    def __init__(self, model: LatentModel, data: LatentData, start: NaturalSites | None = None) -> None:
-        if not model.likelihood.has_mode:
-            raise ValueError(
-                f"Laplace's approximation needs a likelihood with slopes. Got {type(model.likelihood).__name__}, whose "
-                "log density is flat but for jumps. Use softmax, or variational inference."
-            )
-        super().__init__(model, data, start)
+    def settle(self, model: LatentModel) -> Settled:  # noqa: D102
+        found = mode_sites(model, self.solver, self.y, self.sites, self.tolerance)
+        # The evidence is not flat in f as the posterior is: a full step more squares what is left of the error.
+        newton = curvature_sites(model.likelihood, found.marginals.mean, self.y)
+        f = self.solver.marginals(model.kernel, model.mean, newton).mean
+        sites = curvature_sites(model.likelihood, f, self.y)
+        marginals = self.solver.marginals(model.kernel, model.mean, sites)._replace(mean=f)
+        of_sites = (sites.shift * f - sites.precision * f**2 / 2).sum()
+        value = marginals.log_partition + model.likelihood.log_density(f, self.y).sum() - of_sites
+        return Settled(sites, marginals, float(value))
 
-    def evaluate(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
-        return _evidence_at_mode(theta, self.model, self.data, self.sites, priors, tolerance)
+    def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102
+        likelihood, f, variance = model.likelihood, found.marginals.mean, found.marginals.variance
+        nothing = np.zeros(len(self.y))
+        in_kernel, in_mean = self.solver.pull_back(model.kernel, model.mean, found.sites, nothing)
+        u = self._moving(model, found, -likelihood.curvature_slope(f, self.y, variance) / 2)
+        in_kernel = in_kernel + self.solver.pull_back_product(model.kernel, u, likelihood.slope(f, self.y))
+        Ku = self.solver.multiply(model.kernel, u)
 
-    def find(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, NaturalSites]:  # noqa: D102
-        return _evidence_alone(theta, self.model, self.data, self.sites, priors, tolerance)
+        def of_likelihood(own: Likelihood) -> float:
+            explicit = own.log_density(f, self.y).sum() - (variance * _own_curvature(own, f, self.y)).sum() / 2
+            return float(explicit + (Ku * own.slope(f, self.y)).sum())
+
+        gradients = {
+            "kernel": in_kernel,
+            "likelihood": _difference_gradient(likelihood, of_likelihood),
+            "mean": in_mean + u.sum(axis=0),
+        }
+        return parameters.gather(model, gradients)
+
+    def _moving(self, model: LatentModel, found: Settled, c: np.ndarray) -> np.ndarray:
+        """Return u = (I + W K)^-1 c; (I + B K)^-1 = I - B S for the diagonal B of W solves it, or all but solves it."""
+        precision, none = found.sites.precision, np.zeros_like(model.mean)
+
+        def by_latent(x: np.ndarray) -> np.ndarray:
+            smoothed = self.solver.marginals(model.kernel, none, NaturalSites(x, precision)).mean
+            return x - precision * smoothed
+
+        if c.shape[1] == 1:
+            return by_latent(c)
+        W = model.likelihood.curvature(found.marginals.mean, self.y)
+
+        def product(flat: np.ndarray) -> np.ndarray:
+            x = flat.reshape(c.shape)
+            return (x + np.einsum("nlm,nm->nl", W, self.solver.multiply(model.kernel, x))).ravel()
+
+        shape = (c.size, c.size)
+        approximate = LinearOperator(shape, matvec=lambda flat: by_latent(flat.reshape(c.shape)).ravel(), dtype=float)
+        whole = LinearOperator(shape, matvec=product, dtype=float)
+        flat, failed = gmres(whole, c.ravel(), rtol=1e-10, atol=1e-12, restart=30, maxiter=10, M=approximate)
+        if failed:
+            raise NumericalError("The slope of the posterior's mode could not be found. Use variational inference.")
+        return flat.reshape(c.shape)
 
 
-@eqx.filter_jit
-def _evidence_alone(
-    theta: Array,
-    template: LatentModel,
-    data: LatentData,
-    start: NaturalSites,
-    priors: Matched,
-    tolerance: Array,
-) -> tuple[Array, NaturalSites]:
-    """Return the log evidence (plus log prior) at coordinates theta, and the sites at the mode."""
-    model = parameters.unpack(template, theta)
-    f = mode_sites(model, data, start, tolerance).marginals.mean
-    # The evidence is not flat in f as the posterior is: a full step more squares what is left of the error.
-    mode = _newton(model, data, f)
-    value = log_evidence(model, data, mode) + log_prior(model, priors)
-    return value, curvature_sites(model.likelihood, mode, data.y)
+def check_mode(likelihood: Likelihood) -> None:
+    """Refuse a likelihood without slopes."""
+    if not likelihood.has_mode:
+        raise ValueError(
+            f"Laplace's approximation needs a likelihood with slopes. Got {type(likelihood).__name__}, whose "
+            "log density is flat but for jumps. Use softmax, or variational inference."
+        )
 
 
-def _newton(model: LatentModel, data: LatentData, f: Float[Array, "n L"]) -> Float[Array, "n L"]:
-    """Return where a full Newton step from f leads."""
-    return data.system(model.kernel, model.mean, curvature_sites(model.likelihood, f, data.y)).mean
-
-
-@eqx.filter_jit
-def _evidence_at_mode(
-    theta: Array,
-    template: LatentModel,
-    data: LatentData,
-    start: NaturalSites,
-    priors: Matched,
-    tolerance: Array,
-) -> tuple[Array, Array, NaturalSites]:
-    """Return the log evidence (plus log prior), its gradient in the coordinates theta, and the sites at the mode.
-
-    The mode f moves with theta. It solves f = newton(theta, f), so the gradient gains lambda' d newton / d theta with
-    lambda = d value / df + (d newton / df)' lambda.
-    """
-    state = mode_sites(parameters.unpack(template, theta), data, start, tolerance)
-
-    def objective(theta: Array, f: Array) -> Array:
-        model = parameters.unpack(template, theta)
-        return log_evidence(model, data, f) + log_prior(model, priors)
-
-    def newton(theta: Array, f: Array) -> Array:
-        return _newton(parameters.unpack(template, theta), data, f)
-
-    mode = jax.lax.stop_gradient(newton(theta, state.marginals.mean))
-    value, (direct, at_mode) = jax.value_and_grad(objective, argnums=(0, 1))(theta, mode)
-    _, pull = jax.vjp(newton, theta, mode)
-    adjoint, _ = gmres(lambda v: v - pull(v)[1], at_mode, tol=1e-10, atol=1e-12, restart=30, maxiter=10)
-    return (
-        value,
-        direct + pull(adjoint)[0],
-        curvature_sites(parameters.unpack(template, theta).likelihood, mode, data.y),
-    )
+def _difference_gradient(likelihood: Likelihood, value: object) -> np.ndarray:
+    """Return a gradient in the likelihood's own coordinates by central differences: its formulas are real."""
+    theta = parameters.pack(likelihood)
+    steps = _DIFFERENCE * np.eye(len(theta))
+    ends = [(parameters.unpack(likelihood, theta + s), parameters.unpack(likelihood, theta - s)) for s in steps]
+    return np.array([(value(ahead) - value(behind)) / (2 * _DIFFERENCE) for ahead, behind in ends])  # type: ignore[operator]

@@ -7,101 +7,67 @@ mixture of itself and the likelihood's own gradient (Khan and Lin, 2017; Adam et
     shift     <- (1 - rho) shift     + rho (d/dmean E log p(y | f) + new precision * mean),
 
 and the bound is  ELBO = log Z + sum of ( E log p(y | f) - E log site(f) ).
-At the fixed point its gradient in the hyperparameters, with the sites held, is that of the best bound.
+At the fixed point its gradient in the hyperparameters, with the sites held, is that of the best bound: there the bound
+is stationary in the marginals, and only log Z and the likelihood's own hyperparameters have slopes.
 """
 
 from __future__ import annotations
 
-from functools import partial
-
-import equinox as eqx
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
 
 from hypergauss import parameters
-from hypergauss.inference.latent import TIGHT, LatentData, LatentModel, SiteObjective, State, move_sites
-from hypergauss.solvers.marginals import Marginals, NaturalSites
-from hypergauss.learning.priors import Matched, log_prior
-from hypergauss.likelihoods import Likelihood
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.site_objective import TIGHT, Settled, SiteObjective, move_sites
+from hypergauss.likelihoods import Expectation, Likelihood
+from hypergauss.solvers.base import ExactSolver, Marginals
+from hypergauss.solvers.sites import NaturalSites
 
 
-def elbo(model: LatentModel, data: LatentData, sites: NaturalSites) -> tuple[Float[Array, ""], Marginals]:
-    """Return the evidence lower bound at given sites, and the marginals there."""
-    marginals = data.system(model.kernel, model.mean, sites)
+def elbo(marginals: Marginals, sites: NaturalSites, expectation: Expectation) -> float:
+    """Return the evidence lower bound at given sites."""
     mean, variance = marginals.mean, marginals.variance
-    likelihood = model.likelihood.expected_log_density(mean, marginals.total_variance, data.y).sum()
     of_sites = (sites.shift * mean - sites.precision * (mean**2 + variance) / 2).sum()
-    return marginals.log_partition + likelihood - of_sites, marginals
+    return float(marginals.log_partition + expectation.value.sum() - of_sites)
 
 
-@eqx.filter_jit
-def best_sites(model: LatentModel, data: LatentData, start: NaturalSites, tolerance: Array | float = TIGHT) -> State:
+def best_sites(
+    model: LatentModel, solver: ExactSolver, y: np.ndarray, start: NaturalSites, tolerance: float = TIGHT
+) -> Settled:
     """Move sites by natural-gradient steps until the bound stops rising."""
-    return move_sites(
-        model,
-        data,
-        start,
-        value=partial(elbo, model, data),
-        target=lambda marginals: likelihood_sites(model.likelihood, marginals, data.y),
-        tolerance=tolerance,
-    )
+
+    def value(sites: NaturalSites) -> tuple[float, Marginals, NaturalSites]:
+        marginals = solver.marginals(model.kernel, model.mean, sites)
+        if not marginals.is_proper:
+            return -np.inf, marginals, sites
+        found = model.likelihood.expectation(marginals.mean, marginals.total_variance, y)
+        return elbo(marginals, sites, found), marginals, _target(model.likelihood, marginals.mean, found)
+
+    return move_sites(model, start, value=value, tolerance=tolerance)
 
 
-def likelihood_sites(likelihood: Likelihood, marginals: Marginals, y: Float[Array, " n"]) -> NaturalSites:
-    """Return the sites that a full natural-gradient step goes to."""
+def likelihood_sites(likelihood: Likelihood, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> NaturalSites:
+    """Return the sites that a full natural-gradient step goes to from marginals of these means and variances."""
+    return _target(likelihood, mean, likelihood.expectation(mean, variance, y))
 
-    def expected(mean: Array, variance: Array) -> Array:
-        return likelihood.expected_log_density(mean, variance, y).sum()
 
-    slope, curvature = jax.grad(expected, argnums=(0, 1))(marginals.mean, marginals.total_variance)
-    precision = -2 * curvature
+def _target(likelihood: Likelihood, mean: np.ndarray, found: Expectation) -> NaturalSites:
+    precision = -2 * found.in_variance
     if likelihood.is_log_concave:
-        precision = jnp.maximum(precision, 0.0)  # below zero by no more than the quadrature's error
-    return NaturalSites(slope + precision * marginals.mean, precision)
+        precision = np.maximum(precision, 0.0)  # below zero by no more than the quadrature's error
+    return NaturalSites(found.in_mean + precision * mean, precision)
 
 
 class VariationalObjective(SiteObjective):
     """The best bound at given hyperparameters."""
 
-    def evaluate(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, Array, NaturalSites]:  # noqa: D102
-        return _best_bound(theta, self.model, self.data, self.sites, priors, tolerance)
+    def settle(self, model: LatentModel) -> Settled:  # noqa: D102
+        return best_sites(model, self.solver, self.y, self.sites, self.tolerance)
 
-    def find(self, theta: Array, priors: Matched, tolerance: Array) -> tuple[Array, NaturalSites]:  # noqa: D102
-        return _best_bound_alone(theta, self.model, self.data, self.sites, priors, tolerance)
-
-
-@eqx.filter_jit
-def _best_bound_alone(
-    theta: Array,
-    template: LatentModel,
-    data: LatentData,
-    start: NaturalSites,
-    priors: Matched,
-    tolerance: Array,
-) -> tuple[Array, NaturalSites]:
-    """Return the best bound (plus log prior) at coordinates theta, and the sites that reach it."""
-    model = parameters.unpack(template, theta)
-    state = best_sites(model, data, start, tolerance)
-    return state.value + log_prior(model, priors), state.sites
-
-
-@eqx.filter_jit
-def _best_bound(
-    theta: Array,
-    template: LatentModel,
-    data: LatentData,
-    start: NaturalSites,
-    priors: Matched,
-    tolerance: Array,
-) -> tuple[Array, Array, NaturalSites]:
-    """Return the same with its gradient in theta."""
-    state = best_sites(parameters.unpack(template, theta), data, start, tolerance)
-    sites = jax.lax.stop_gradient(state.sites)
-
-    def objective(theta: Array) -> Array:
-        model = parameters.unpack(template, theta)
-        return elbo(model, data, sites)[0] + log_prior(model, priors)
-
-    value, gradient = jax.value_and_grad(objective)(theta)
-    return value, gradient, sites
+    def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102
+        mean, variance = found.marginals.mean, found.marginals.total_variance
+        # What a sparse approximation leaves out of the prior is in no log Z, but the likelihood sees it.
+        in_unexplained = -found.sites.precision.sum(axis=1) / 2
+        in_kernel, in_mean = self.solver.pull_back(model.kernel, model.mean, found.sites, in_unexplained)
+        in_likelihood = model.likelihood.pull_back(mean, variance, self.y)
+        gradients = {"kernel": in_kernel, "likelihood": in_likelihood, "mean": in_mean}
+        return parameters.gather(model, gradients)

@@ -27,6 +27,8 @@ _CANDIDATES_PER_START = 4
 _FAILED, _WORSE = 1e10, 10.0
 #: A search that stopped early still counts as converged if its last iterations gained less than this.
 _STALLED, _SMALL_GAIN = 3, 1e-2
+#: A search may be expected to gain this many times what its last iteration gained.
+_HOPE = 10.0
 #: The gain that ends a search on an objective without an opinion of its own.
 _TOLERANCE = 1e-9
 #: The gain that is not worth another evaluation of an estimate: in nats, and as a share of its standard error.
@@ -115,6 +117,8 @@ def maximise(
     priors: Mapping[str, LogNormal] | None = None,
     n_starts: int = 2,
     max_iterations: int = 200,
+    tolerance: float | None = None,
+    worthless_below: float = -np.inf,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> Learned:
@@ -132,6 +136,10 @@ def maximise(
         How many starts are followed to the end: the given one, and the best of random ones.
     max_iterations : int
         Of L-BFGS, for each start, or evaluations of an estimate; 0 keeps the model as it is and only evaluates it.
+    tolerance : float, optional
+        The gain of an iteration, for each number observed, that ends a search; the objective's own if not given.
+    worthless_below : float
+        A search that cannot be expected to reach this is given up.
     seed : int
         For the random starts.
     report : callable, optional
@@ -145,7 +153,8 @@ def maximise(
         others = _random_starts(first, parameters.bounds(model), loss, n_starts - 1, np.random.default_rng(seed))
         starts += [parameters.unpack(model, theta) for theta in others]
         tried = loss.evaluations
-    ends = [climb(objective, start, priors=priors, max_iterations=max_iterations, report=report) for start in starts]
+    options: dict[str, Any] = {"priors": priors, "max_iterations": max_iterations, "tolerance": tolerance}
+    ends = [climb(objective, s, worthless_below=worthless_below, report=report, **options) for s in starts]
     return highest(ends)._replace(n_evaluations=tried + sum(end.n_evaluations for end in ends))
 
 
@@ -156,6 +165,7 @@ def climb(
     priors: Mapping[str, LogNormal] | None = None,
     max_iterations: int = 200,
     tolerance: float | None = None,
+    worthless_below: float = -np.inf,
     report: Callable[[str], None] | None = None,
 ) -> Learned:
     """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
@@ -170,8 +180,11 @@ def climb(
     theta = parameters.pack(model)
     if max_iterations > 0:
         theta = _within(model, theta)
-    ascend = _ascend_estimate if isinstance(objective, EstimatedObjective) else _ascend
-    end = ascend(loss, theta, parameters.bounds(model), max_iterations, tolerance, report)
+    limits = parameters.bounds(model)
+    if isinstance(objective, EstimatedObjective):
+        end = _ascend_estimate(loss, theta, limits, max_iterations, tolerance, report)
+    else:
+        end = _ascend(loss, theta, limits, max_iterations, tolerance, worthless_below, report)
     reached = parameters.unpack(model, end.theta)
     return Learned(
         model=reached,
@@ -257,9 +270,10 @@ def _ascend(
     limits: np.ndarray,
     max_iterations: int,
     tolerance: float | None,
+    worthless_below: float,
     report: Callable[[str], None] | None,
 ) -> Ascent:
-    """Follow one start to the end by L-BFGS."""
+    """Follow one start to the end by L-BFGS, or to where it has become clear that it leads to nothing."""
     scale = loss.scale
     if max_iterations == 0 or not len(start):
         return _evaluated(loss, start)
@@ -269,6 +283,8 @@ def _ascend(
     def follow(intermediate_result: Any) -> None:
         trace.append(-float(intermediate_result.fun) / scale)
         tell(trace[-1])
+        if trace[-1] + _HOPE * (trace[-1] - trace[-2]) < worthless_below:
+            raise StopIteration
 
     lowest = [(trace[0] * -scale, start)]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from hypergauss.exceptions import NumericalError
 
 #: The search stays within this interval and stops at this step.
 LOWEST, HIGHEST, FINEST_STEP = -2.0, 4.0, 0.0625
@@ -15,6 +16,12 @@ NEEDED_GAIN = 2.0
 
 #: Steps are halved no further once a parabola through the bracket promises less than this.
 WORTHWHILE_GAIN = 0.05
+
+#: An exponent whose objective will be this much lower than the best is not worth more evaluations.
+CLEARLY_WORSE = 3.0
+
+#: The gain of an iteration, in nats, that ends learning at an exponent of the profile; the chosen one is learned out.
+COARSE = 1e-3
 
 #: How many values are tried at most, as a rule: three to bracket, two for each of four halvings.
 NUM_TRIALS = 11
@@ -29,16 +36,27 @@ class Profile(NamedTuple):
     objectives: np.ndarray
 
 
-def search(learn_at: Callable[[float, Any], Any], *, needed: float = NEEDED_GAIN) -> Profile:
+class LearnAt(Protocol):
+    """Learns everything else at a given exponent."""
+
+    def __call__(self, exponent: float, previous: Any, *, worthless_below: float) -> Any:
+        """Return an outcome with an ``objective``, from a previous outcome if that is not None.
+
+        One that cannot be expected to reach ``worthless_below`` may be given up on the way.
+        """
+
+
+def search(learn_at: LearnAt, *, needed: float = NEEDED_GAIN) -> Profile:
     """Return the exponent of highest objective, by halving steps on a lattice, or 0 if that is nearly as good.
 
     Starting from {0, 1}, the bracket moves by whole steps until its middle is best, then halves its step, at most
     four times, for as long as a parabola through the bracket promises a gain. The lattice makes the same values come
-    up again in other folds of a cross-validation, where their decompositions are cached.
+    up again in other folds of a cross-validation, where their decompositions are cached. Evaluations are spent where
+    they matter: each value starts from the best so far, and is given up once it is clearly not the best.
 
     Parameters
     ----------
-    learn_at : callable (exponent, previous outcome or None) -> outcome with an ``objective``
+    learn_at : callable
         Learns everything else at a given exponent, starting from the best outcome so far.
     needed : float
         By how much the objective must exceed that at 0 (Zhou's Laplacian) for another exponent to be chosen.
@@ -50,12 +68,15 @@ def search(learn_at: Callable[[float, Any], Any], *, needed: float = NEEDED_GAIN
         nonlocal best
         if exponent in tried or not LOWEST <= exponent <= HIGHEST:
             return
-        tried[exponent] = learn_at(exponent, tried.get(best))
-        if tried[exponent].objective > tried[best].objective:
+        outcome = _learn(learn_at, exponent, tried.get(best))
+        if outcome is None:
+            return
+        tried[exponent] = outcome
+        if outcome.objective > tried[best].objective:
             best = exponent
 
     step = 1.0
-    visit(0.0)
+    tried[0.0] = learn_at(0.0, None, worthless_below=-np.inf)
     visit(step)
     while step >= FINEST_STEP:
         centre = best
@@ -66,15 +87,26 @@ def search(learn_at: Callable[[float, Any], Any], *, needed: float = NEEDED_GAIN
             if left is not None and right is not None and _promised(left, tried[centre], right) < WORTHWHILE_GAIN:
                 break
             step /= 2
-    if best != 0.0:
+    if best != 0.0 and tried[best].objective - tried[0.0].objective > needed:
         # Another top of the other hyperparameters, found on the way, must not count as a gain of the exponent's.
-        again = learn_at(0.0, tried[best])
-        if again.objective > tried[0.0].objective:
+        again = _learn(learn_at, 0.0, tried[best])
+        if again is not None and again.objective > tried[0.0].objective:
             tried[0.0] = again
     if tried[best].objective - tried[0.0].objective <= needed:
         best = 0.0
     order = sorted(tried)
     return Profile(best, tried[best], np.array(order), np.array([tried[a].objective for a in order]))
+
+
+def _learn(learn_at: LearnAt, exponent: float, previous: Any) -> Any:
+    """Learn from the best outcome so far; where that cannot be evaluated afresh; and else not at all."""
+    worthless = previous.objective - CLEARLY_WORSE
+    for start in (previous, None):
+        try:
+            return learn_at(exponent, start, worthless_below=worthless)
+        except NumericalError:
+            continue
+    return None
 
 
 def _promised(left: Any, centre: Any, right: Any) -> float:

@@ -114,8 +114,8 @@ class _Programs(NamedTuple):
     """JAX itself, and what it compiles."""
 
     jax: ModuleType
-    affine: Callable[..., Array]
-    dot: Callable[[Array, Array], Array]
+    affine: Callable[..., Block]
+    dot: Callable[[Block, Block], Promise]
 
 
 @cache

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
+if TYPE_CHECKING:
+    from distributed import Future
+
 #: Vectors side by side, shape (N, m): NumPy's array, or one that is computed with like it (Dask's, JAX's).
 Block: TypeAlias = np.ndarray
-#: Small arrays that are known, or will be once they are fetched.
-Promise: TypeAlias = np.ndarray
+#: A small array that is known, or will be once it is fetched.
+Promise: TypeAlias = "np.ndarray | Future"
 
 
 class LaplacianOperator(ABC):

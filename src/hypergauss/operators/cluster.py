@@ -6,11 +6,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from hypergauss import _checks
 from hypergauss.exceptions import ClusterError
+from hypergauss.operators.base import Block, Promise
+
+if TYPE_CHECKING:
+    from dask.task_spec import Task, TaskRef
+    from distributed import Client, Future
 
 #: Seconds between looks at the cluster while it works, and without any worker before it is given up.
 _LOOK, _PATIENCE = 2.0, 60.0
@@ -45,9 +50,9 @@ class Tasks:
         #: Of this graph and no other.
         self.name = uuid4().hex
         self._counts: dict[str, int] = {}
-        self.graph: dict[Any, Any] = {}
+        self.graph: dict[tuple[str, int, int], Task] = {}
 
-    def add(self, function: Callable[..., Any], *arguments: Any) -> Any:
+    def add(self, function: Callable[..., object], *arguments: object) -> TaskRef:
         """Add a task and return a reference to it, which may be an argument of others."""
         # The shape of a key of a Dask array's chunk, so that a row of tasks can be one.
         name = f"{function.__name__}-{self.name}"
@@ -55,7 +60,7 @@ class Tasks:
         self.graph[name, number, 0] = self._task((name, number, 0), function, *arguments)
         return self._reference((name, number, 0))
 
-    def known(self, futures: Iterable[Any]) -> list[Any]:
+    def known(self, futures: Iterable[Future]) -> list[TaskRef]:
         """Return references to what was submitted before; the futures must be kept until this is submitted."""
         return [self._reference(future.key) for future in futures]
 
@@ -69,7 +74,7 @@ class Cluster:
         The one that was made last, if not given.
     """
 
-    def __init__(self, client: Any = None) -> None:
+    def __init__(self, client: Client | None = None) -> None:
         self._distributed = _checks.optional("distributed", "dask")
         if client is None:
             try:
@@ -88,7 +93,7 @@ class Cluster:
         with self._explained():
             return sorted(self.client.nthreads())
 
-    def submit(self, tasks: Tasks, wanted: Sequence[Any], worker: str | None = None) -> list[Any]:
+    def submit(self, tasks: Tasks, wanted: Sequence[TaskRef], worker: str | None = None) -> list[Future]:
         """Begin tasks, on a worker if it is there, and return the futures of some of them, without waiting.
 
         Numbers among their arguments stay with the scheduler, which can begin again with them if a worker is lost.
@@ -98,22 +103,22 @@ class Cluster:
         with self._explained():
             return self.client.get(tasks.graph, keys, sync=False, **where)
 
-    def run(self, tasks: Tasks, wanted: Sequence[Any]) -> list[Any]:
+    def run(self, tasks: Tasks, wanted: Sequence[TaskRef]) -> list[Any]:
         """Run tasks and return the results of some of them."""
         return self.gather(self.submit(tasks, wanted))
 
-    def persist(self, collection: Any) -> Any:
+    def persist(self, collection: Block) -> Block:
         """Begin to compute a collection of Dask's and return it as what will be known, without waiting."""
         with self._explained():
             return self.client.persist(collection)
 
-    def values(self, promises: Sequence[Any]) -> list[Any]:
+    def values(self, promises: Sequence[Promise]) -> list[Any]:
         """Return what futures and collections of Dask's have become."""
         with self._explained():
             futures = self.client.compute(list(promises))
         return self.gather(futures)
 
-    def gather(self, futures: Sequence[Any]) -> list[Any]:
+    def gather(self, futures: Sequence[Future]) -> list[Any]:
         """Return results, looking now and then whether they can still come."""
         with self._explained():
             last_seen = time.monotonic()

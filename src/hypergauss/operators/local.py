@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -50,7 +50,7 @@ class LocalLaplacian(LaplacianOperator):
         """Return a symmetric matrix whose eigenvalues lie in [0, upper]."""
         return cls((matrix,), upper, None)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_spare": []}
 
     @property

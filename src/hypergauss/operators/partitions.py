@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,13 @@ import scipy.sparse as sp
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.operators.shards import Rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.fs import FileSystem
+    from pyarrow.parquet import ParquetFile
+
+_Read = TypeVar("_Read")
 
 #: Rows of a table that one task reads, in whole row groups.
 _ROWS = 5_000_000
@@ -205,18 +212,18 @@ def _files(path: str) -> list[str]:
     return [prefix + name for name in names if name.lower().endswith((".parquet", ".pq"))]
 
 
-def _system(path: str) -> tuple[Any, str]:
+def _system(path: str) -> tuple[FileSystem, str]:
     fs = _checks.optional("pyarrow.fs", "dask")
     return fs.FileSystem.from_uri(path) if "://" in path else (fs.LocalFileSystem(), path)
 
 
-def _open(path: str) -> Any:
+def _open(path: str) -> ParquetFile:
     parquet = _checks.optional("pyarrow.parquet", "dask")
     system, inside = _system(path)
     return _arrow(path, lambda: parquet.ParquetFile(inside, filesystem=system))
 
 
-def _arrow(path: str, read: Callable[[], Any]) -> Any:
+def _arrow(path: str, read: Callable[[], _Read]) -> _Read:
     """Return what Arrow reads, or say that the file is none of its."""
     arrow = _checks.optional("pyarrow", "dask")
     try:
@@ -250,11 +257,11 @@ def _no_column(path: str, column: str, names: Sequence[str]) -> FileError:
     return FileError(f"{path} must have a column {column!r}.{near} Its columns are {', '.join(names)}.")
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     return str(kind) in ("string", "large_string", "string_view")
 
 
-def _names(column: Any, name: str, partition: Partition, is_text: bool) -> np.ndarray:
+def _names(column: pa.ChunkedArray, name: str, partition: Partition, is_text: bool) -> np.ndarray:
     """Return a column of names as an array of whole numbers or of text."""
     if column.null_count:
         row = partition.first_row + int(np.argmax(column.is_null().to_numpy())) + 1
@@ -274,7 +281,7 @@ def _names(column: Any, name: str, partition: Partition, is_text: bool) -> np.nd
     return np.asarray(values, dtype=object) if is_text else np.asarray(values, dtype=np.int64)
 
 
-def _weights(column: Any, name: str, partition: Partition) -> np.ndarray:
+def _weights(column: pa.ChunkedArray, name: str, partition: Partition) -> np.ndarray:
     import pandas as pd
 
     numbers = pd.to_numeric(column.to_pandas(), errors="coerce").to_numpy(dtype=np.float64)

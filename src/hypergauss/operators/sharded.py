@@ -6,17 +6,22 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.operators import partitions, shards, steps
+from hypergauss.operators.base import Block
 from hypergauss.operators.cluster import Cluster, Tasks, homes
 from hypergauss.operators.local import local_order
 from hypergauss.operators.ordering import edge_order, order_of
 from hypergauss.operators.vectors import ShardedVectors
+
+if TYPE_CHECKING:
+    from dask.task_spec import TaskRef
+    from distributed import Client, Future
 
 #: Steps of a recurrence between states that Dask keeps: as many are taken again if a worker is lost.
 _KEPT_EVERY = 8
@@ -45,10 +50,10 @@ class ShardedLaplacian(ShardedVectors):
     def __init__(
         self,
         cluster: Cluster,
-        futures: Sequence[Any],
+        futures: Sequence[Future],
         extents: Sequence[shards.Extent],
         order: np.ndarray | None = None,
-        names: Any = None,
+        names: Future | None = None,
         dtype: type[np.floating] = np.float64,
     ) -> None:
         super().__init__(cluster, futures, [extent.num_vertices for extent in extents], order, dtype)
@@ -61,7 +66,7 @@ class ShardedLaplacian(ShardedVectors):
 
     @classmethod
     def of_incidence(
-        cls, A: sp.csr_array, *, client: Any = None, n_blocks: int | None = None, reorder: bool = True
+        cls, A: sp.csr_array, *, client: Client | None = None, n_blocks: int | None = None, reorder: bool = True
     ) -> Self:
         """Return I - A A' for a normalised incidence that this machine holds.
 
@@ -100,7 +105,7 @@ class ShardedLaplacian(ShardedVectors):
         cls,
         path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         *,
-        client: Any = None,
+        client: Client | None = None,
         vertex: str = "vertex",
         edge: str = "edge",
         weight: str | None = None,
@@ -146,28 +151,28 @@ class ShardedLaplacian(ShardedVectors):
         read = [tasks.add(partitions.read_memberships, partition, columns, is_text) for partition in found]
         names = _merged_names(tasks, read, 0) if n_vertices is None else None
         edge_names = _merged_names(tasks, read, 1) if is_text[1] else None
-        size = n_vertices if names is None else tasks.add(len, names)
-        tables = [
-            tasks.add(partitions.numbered, table, partition, vertex, size, names, edge_names)
+        counted = None if names is None else tasks.add(len, names)
+        numbered = [
+            tasks.add(partitions.numbered, table, partition, vertex, counted or n_vertices, names, edge_names)
             for table, partition in zip(read, found, strict=True)
         ]
-        futures = cluster.submit(tasks, tables if names is None else [*tables, size, names])
+        futures = cluster.submit(tasks, [*numbered, *(task for task in (counted, names) if task is not None)])
         total = n_vertices if n_vertices is not None else int(cluster.gather([futures[-2]])[0])
         number = _number_of_blocks(n_blocks, cluster, total)
-        tables, names = futures[: len(tables)], None if names is None else futures[-1]
-        plain = cls._of_tables(cluster, tables, total, number, a, names)
+        tables, listed = futures[: len(numbered)], None if names is None else futures[-1]
+        plain = cls._of_tables(cluster, tables, total, number, a, listed)
         order = order_of(plain, plain._degrees()) if reorder else None
-        return plain if order is None else cls._of_tables(cluster, tables, total, number, a, names, order)
+        return plain if order is None else cls._of_tables(cluster, tables, total, number, a, listed, order)
 
     @classmethod
     def _of_tables(
         cls,
         cluster: Cluster,
-        tables: Sequence[Any],
+        tables: Sequence[Future],
         size: int,
         number: int,
         a: float,
-        names: Any,
+        names: Future | None,
         order: np.ndarray | None = None,
     ) -> Self:
         """Send the rows of memberships to their shards, and normalise."""
@@ -198,7 +203,7 @@ class ShardedLaplacian(ShardedVectors):
         return cls._made(cluster, tasks, made, names=names, order=order)
 
     @classmethod
-    def _made(cls, cluster: Cluster, tasks: Tasks, made: Sequence[Any], **kept: Any) -> Self:
+    def _made(cls, cluster: Cluster, tasks: Tasks, made: Sequence[TaskRef], **kept: Any) -> Self:
         """Begin to make shards, and learn how large they are."""
         extents = [tasks.add(shards.extent, shard) for shard in made]
         futures = cluster.submit(tasks, [*made, *extents])
@@ -241,7 +246,14 @@ class ShardedLaplacian(ShardedVectors):
 
     # ---------------------------------------------------------------- products
 
-    def affine(self, X: Any, a: float, b: float, *addends: tuple[float, Any], out: Any = None) -> Any:  # noqa: ARG002, D102
+    def affine(  # noqa: D102
+        self,
+        X: Block,
+        a: float,
+        b: float,
+        *addends: tuple[float, Block],
+        out: Block | None = None,  # noqa: ARG002
+    ) -> Block:
         self.num_products += X.shape[1]
         tasks, futures = Tasks(), self._futures(X)
         recurrence = _Recurrence(tasks, self._known(tasks), tasks.known(futures), self._neighbours)
@@ -249,7 +261,7 @@ class ShardedLaplacian(ShardedVectors):
         known = [(factor, tasks.known(chunks)) for factor, chunks in others]
         return self._array(self._cluster.submit(tasks, recurrence.last(a, b, known)), X.shape[1], self._dtype)
 
-    def clenshaw(self, X: Any, c: np.ndarray, slope: float) -> Any:  # noqa: D102
+    def clenshaw(self, X: Block, c: np.ndarray, slope: float) -> Block:  # noqa: D102
         if len(c) == 1:
             return super().clenshaw(X, c, slope)
         self.num_products += X.shape[1] * (len(c) - 1)
@@ -285,7 +297,7 @@ class ShardedLaplacian(ShardedVectors):
         )
 
 
-def _laid_out(cluster: Cluster, tasks: Tasks, blocks: list[Any]) -> tuple[list[Any], list[list[int]]]:
+def _laid_out(cluster: Cluster, tasks: Tasks, blocks: list[TaskRef]) -> tuple[list[Future], list[list[int]]]:
     """Return the futures of rows that know which hyperedges they share, and with whom each does."""
     common = {(b, c): tasks.add(shards.in_common, blocks[b], blocks[c]) for b, c in combinations(range(len(blocks)), 2)}
     rows, sharing = [], []
@@ -315,8 +327,8 @@ class _Recurrence:
     def __init__(
         self,
         tasks: Tasks,
-        known: list[Any],
-        chunks: list[Any],
+        known: list[TaskRef],
+        chunks: list[TaskRef],
         neighbours: list[list[int]],
         factor: float = 1.0,
         a: float = 0.0,
@@ -342,13 +354,13 @@ class _Recurrence:
         else:
             self._received = [old + new for old, new in zip(self._received, passed_on, strict=True)]
 
-    def last(self, a: float, b: float, addends: list[tuple[float, list[Any]]]) -> list[Any]:
+    def last(self, a: float, b: float, addends: list[tuple[float, list[TaskRef]]]) -> list[TaskRef]:
         """Return the tasks of the last block; each addend has a chunk for every shard."""
         factors = tuple(factor for factor, _ in addends)
         blocks = zip(*(chunks for _, chunks in addends), strict=True) if addends else [()] * len(self._known)
         return self._add(steps.last, *((a, b, factors, *mine) for mine in blocks))
 
-    def _add(self, function: Callable[..., Any], *further: tuple[Any, ...]) -> list[Any]:
+    def _add(self, function: Callable[..., object], *further: tuple[object, ...]) -> list[TaskRef]:
         """Add a task for each shard, with further arguments of its own."""
         each = zip(
             self._known, self._states, self._chunks, self._received, further or [()] * len(self._known), strict=True
@@ -359,12 +371,12 @@ class _Recurrence:
         ]
 
 
-def _exchanged(tasks: Tasks, states: list[Any], neighbours: Sequence[Sequence[int]]) -> list[list[Any]]:
+def _exchanged(tasks: Tasks, states: list[TaskRef], neighbours: Sequence[Sequence[int]]) -> list[list[TaskRef]]:
     """Return what each shard gets from the others."""
     return [[tasks.add(shards.sent, states[c], b) for c in others] for b, others in enumerate(neighbours)]
 
 
-def _merged_names(tasks: Tasks, tables: list[Any], column: int) -> Any:
+def _merged_names(tasks: Tasks, tables: list[TaskRef], column: int) -> TaskRef:
     """Return the task that lists all names of a column: merged by fours, so that no task has many large inputs."""
     names = [tasks.add(partitions.distinct, table, column) for table in tables]
     while len(names) > 1:

@@ -1,8 +1,23 @@
-"""condition(prior, sites): systems of a prior and Gaussian sites, solved."""
+"""condition(prior, sites) -> Posterior: systems of a prior and Gaussian sites, and what solves them."""
 
-from hypergauss.solvers.choose import condition
+from hypergauss.solvers.base import GaussianModel, Posterior, Prior, Solver
+from hypergauss.solvers.choose import condition, learn, solver_for
 from hypergauss.solvers.iterative import Iterative
-from hypergauss.solvers.base import Posterior, Prior
-from hypergauss.solvers.sites import Observations, Sites
+from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
+from hypergauss.solvers.sites import NaturalSites, Observations, Sites
 
-__all__ = ["Iterative", "Observations", "Posterior", "Prior", "Sites", "condition"]
+__all__ = [
+    "GaussianModel",
+    "InducingVertices",
+    "Iterative",
+    "NaturalSites",
+    "Observations",
+    "Posterior",
+    "Prior",
+    "Sites",
+    "Solver",
+    "SpectralFeatures",
+    "condition",
+    "learn",
+    "solver_for",
+]

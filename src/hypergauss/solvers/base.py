@@ -93,6 +93,11 @@ class Marginals(NamedTuple):
         return self.variance + self.unexplained
 
 
+def log_partition(mean: np.ndarray, sites: NaturalSites) -> float:
+    """Return the part of log Z that no system is needed for: the sites' own values at the prior mean."""
+    return float((sites.shift * mean - sites.precision * mean**2 / 2).sum())
+
+
 class Solver(ABC):
     """Systems of one kernel, at any of its hyperparameters, and Gaussian sites at some vertices.
 

@@ -1,73 +1,37 @@
-"""condition(prior, sites) -> Posterior: the one primitive that the whole library rests on."""
+"""Which solver: the only place that decides, and `condition`, the primitive that the whole library rests on."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from hypergauss import _checks
-from hypergauss.solvers.dense import DenseEvidence, DensePosterior
-from hypergauss.solvers.iterative import Iterative, IterativePosterior
-from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
-from hypergauss.solvers.low_rank import (
-    GeneralEvidence,
-    LowRankPosterior,
-    UniformEvidence,
-    low_rank_evidence,
-)
-from hypergauss.solvers.base import Posterior, Prior
+from hypergauss.exceptions import InsufficientMemoryError
+from hypergauss.kernels import Kernel
+from hypergauss.learning.search import Learned, maximise
+from hypergauss.solvers.base import GaussianModel, Posterior, Prior, Solver
+from hypergauss.solvers.costs import Cost, Relations, available_memory, exact_cost, iterative_cost
+from hypergauss.solvers.dense import DenseSolver
+from hypergauss.solvers.iterative.options import Iterative
+from hypergauss.solvers.iterative.solver import IterativeSolver
+from hypergauss.solvers.low_rank import LowRankSolver
 from hypergauss.solvers.projection import Inducing
 from hypergauss.solvers.sites import Observations, Sites
-from hypergauss.solvers.sparse import CollapsedBound, SparsePosterior
-from hypergauss.kernels import Kernel
+from hypergauss.solvers.sparse import SparseSolver
 
 SOLVERS = ("auto", "dense", "low-rank", "iterative")
 
 #: A solver by name, or the iterative one with settings of its own.
-Solver = str | Iterative
+Choice = str | Iterative
 
-#: Any of the forms in which the log evidence can be evaluated again and again.
-Evidence = DenseEvidence | UniformEvidence | GeneralEvidence | CollapsedBound | SpectralEvidence
-
-
-def choose_solver(kernel: Kernel, num_sites: int, solver: Solver = "auto") -> str:
-    """Return the solver to use.
-
-    "auto" is "iterative" for a kernel without eigenvectors, else "low-rank" where there are fewer features than sites.
-    """
-    chosen = check_solver(solver)
-    if chosen == "auto":
-        if not kernel.has_eigenvectors:
-            return "iterative"
-        return "low-rank" if kernel.rank is not None and kernel.rank < num_sites else "dense"
-    if chosen != "iterative" and not kernel.has_eigenvectors:
-        raise ValueError(
-            f"`solver={chosen!r}` needs eigenvectors, which a matrix-free spectrum does not have. Use "
-            "`solver='iterative'`, or make the spectrum with `Spectrum.of`."
-        )
-    return chosen
+#: Exact answers within this many seconds are preferred whatever else is quicker.
+_SOON = 60.0
+#: The share of the memory at hand that may be planned for.
+_SHARE = 0.8
 
 
-def check_solver(solver: Any) -> str:
-    """Return the name of a solver, its settings checked."""
-    if isinstance(solver, Iterative):
-        solver.checked()
-        return "iterative"
-    return _checks.one_of("solver", solver, SOLVERS)
-
-
-def iterative_options(solver: Solver) -> Iterative:
-    """Return the settings that a solver asks for."""
-    return solver if isinstance(solver, Iterative) else Iterative()
-
-
-def condition(
-    prior: Prior,
-    sites: Sites,
-    solver: Solver = "auto",
-    inducing: Inducing | None = None,
-    *,
-    workspace: Any = None,
-) -> Posterior:
+def condition(prior: Prior, sites: Sites, solver: Choice = "auto", inducing: Inducing | None = None) -> Posterior:
     """Return the prior given its sites, exactly unless inducing variables are given.
 
     Parameters
@@ -81,8 +45,6 @@ def condition(
         "iterative" needs products with the Laplacian alone, and is exact to a tolerance.
     inducing : Inducing, optional
         Variables that stand for the latent function: the sparse approximation, whatever the solver.
-    workspace : optional
-        What learning with the iterative solver left behind, to be used again.
 
     Examples
     --------
@@ -94,26 +56,134 @@ def condition(
     >>> posterior.mean(np.arange(3)).ravel().round(3)
     array([0.89 , 1.007, 0.638])
     """
-    if inducing is not None:
-        return SparsePosterior(prior, sites, inducing)
-    chosen = choose_solver(prior.kernel, len(sites.rows), solver)
-    if chosen == "iterative":
-        return IterativePosterior(prior, sites, iterative_options(solver), workspace)
-    return DensePosterior(prior, sites) if chosen == "dense" else LowRankPosterior(prior, sites)
+    return solver_for(prior.kernel, sites.rows, solver, inducing).posterior(prior, sites)
 
 
-def evidence_of(
-    kernel: Kernel, observations: Observations, solver: Solver = "auto", inducing: Inducing | None = None
-) -> Evidence:
-    """Return the log evidence, or its sparse bound, as a function of hyperparameters.
+def learn(
+    model: GaussianModel,
+    observations: Observations,
+    *,
+    solver: Choice = "auto",
+    inducing: Inducing | None = None,
+    **options: Any,
+) -> Learned:
+    """Return the model at the hyperparameters of highest log evidence (plus log prior).
 
-    The data are reduced as far as the solver allows. The iterative one has such a function only where
-    `SpectralEvidence.applies`.
+    Parameters
+    ----------
+    model : GaussianModel
+        Its hyperparameters are the first start.
+    observations : Observations
+        The data.
+    solver, inducing
+        As for `condition`.
+    **options
+        As for `maximise`: ``priors``, ``n_starts``, ``max_iterations``, ``seed``, ``report``.
+    """
+    chosen = solver_for(model.kernel, observations.rows, solver, inducing)
+    return maximise(chosen.objective(observations), model, **options)
+
+
+def solver_for(
+    kernel: Kernel, rows: np.ndarray, solver: Choice = "auto", inducing: Inducing | None = None
+) -> Solver:
+    """Return the solver for a kernel and sites at some vertices, prepared.
+
+    "auto" is "iterative" for a kernel without eigenvectors, else "low-rank" where there are fewer features than sites.
     """
     if inducing is not None:
-        inducing.check(kernel)
-        return CollapsedBound.of(kernel, observations, inducing)
-    chosen = choose_solver(kernel, len(observations.rows), solver)
+        return SparseSolver(kernel, rows, inducing)
+    chosen = check_solver(solver)
+    if chosen == "auto":
+        if not kernel.has_eigenvectors:
+            chosen = "iterative"
+        else:
+            chosen = "low-rank" if kernel.rank is not None and kernel.rank < len(rows) else "dense"
     if chosen == "iterative":
-        return SpectralEvidence.of(kernel, observations, iterative_options(solver))  # type: ignore[arg-type]
-    return DenseEvidence.of(kernel, observations) if chosen == "dense" else low_rank_evidence(kernel, observations)
+        return IterativeSolver(kernel, rows, iterative_options(solver))
+    if not kernel.has_eigenvectors:
+        raise ValueError(
+            f"`solver={chosen!r}` needs eigenvectors, which a matrix-free spectrum does not have. Use "
+            "`solver='iterative'`, or make the spectrum with `Spectrum.of`."
+        )
+    return DenseSolver(kernel, rows) if chosen == "dense" else LowRankSolver(kernel, rows)
+
+
+def check_solver(solver: object) -> str:
+    """Return the name of a solver, its settings checked."""
+    if isinstance(solver, Iterative):
+        solver.checked()
+        return "iterative"
+    return _checks.one_of("solver", solver, SOLVERS)
+
+
+def iterative_options(solver: Choice) -> Iterative:
+    """Return the settings that a solver asks for."""
+    return solver if isinstance(solver, Iterative) else Iterative()
+
+
+class Plan(NamedTuple):
+    """Whether there will be eigenvectors, and what the chosen way and the other are predicted to take."""
+
+    is_iterative: bool
+    chosen: Cost
+    other: Cost | None
+
+    def __str__(self) -> str:
+        name = "iterative solver" if self.is_iterative else "exact solver"
+        beside = "exact" if self.is_iterative else "iterative"
+        rest = "" if self.other is None else f" ({beside}: {self.other})"
+        return f"{name}, predicted to take {self.chosen}{rest}"
+
+
+def plan_solver(
+    relations: Relations,
+    num_sites: int,
+    *,
+    solver: Choice = "auto",
+    rank: int | None = None,
+    needs_eigenvectors: bool = False,
+) -> Plan:
+    """Return whether to find eigenvectors of some relations, or refuse what will not fit in memory.
+
+    Parameters
+    ----------
+    relations : dict of name to Hypergraph or Graph
+        What the kernel is made of.
+    num_sites : int
+        Observed vertices.
+    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+        "auto" takes the exact solvers where they take a minute or less, or less than the iterative one.
+    rank : int, optional
+        Of a truncated spectrum, which asks for eigenvectors.
+    needs_eigenvectors : bool
+        Whether something else does, such as inducing variables or a squared exponential kernel of covariates.
+    """
+    asked = check_solver(solver)
+    exact = exact_cost(relations, num_sites, rank, asked)
+    iterative = iterative_cost(relations, iterative_options(solver))
+    limit = _SHARE * available_memory()
+    if asked == "iterative":
+        return _refuse_if_too_large(Plan(True, iterative, exact), limit, None)
+    if asked != "auto" or rank is not None or needs_eigenvectors:
+        alternative = (
+            "Use `solver='iterative'`"
+            if asked != "auto"
+            else "Leave out what asks for eigenvectors (`rank`, `inducing`, covariates without features, "
+            "a learned size exponent)"
+        )
+        return _refuse_if_too_large(Plan(False, exact, iterative), limit, alternative)
+    fits = exact.bytes <= limit
+    if fits and (exact.seconds <= _SOON or exact.seconds <= iterative.seconds):
+        return Plan(False, exact, iterative)
+    return _refuse_if_too_large(Plan(True, iterative, exact), limit, None)
+
+
+def _refuse_if_too_large(plan: Plan, limit: float, alternative: str | None) -> Plan:
+    if plan.chosen.bytes > limit:
+        cure = f"{alternative}, predicted to take {plan.other}" if alternative else "Use a machine with more memory"
+        raise InsufficientMemoryError(
+            f"This fit is predicted to need {plan.chosen.bytes / 1e9:.3g} GB; {limit / 1e9:.3g} GB are at hand. "
+            f"{cure}, or one of the clusters that `ShardedLaplacian` is for."
+        )
+    return plan

@@ -2,190 +2,245 @@ r"""The low-rank solver: Woodbury's identity in the r features of a structured k
 
 With K + Sigma = F W F' + D, W = diag(weights) and D = diag(remainder + site variance), all follows from the r x r
 
-    G = F' D^-1 F,    P = (I + G W)^-1,    C = W P = (W^-1 + G)^-1,
+    G = F' D^-1 F,    P = (I + G W)^-1,    C = W P = (W^-1 + G)^-1                           (`capacitance`)
 
 by  log det(K + Sigma) = log det D + log det(I + G W),
     (K + Sigma)^-1 = D^-1 - D^-1 F C F' D^-1.
 
-No square root of W is taken: a filter that rises with the eigenvalue has negative weights, and everything still holds.
+Under sites of precision b the same holds with D^-1 = diag(h), h = b / (1 + remainder b), and nothing divides by b.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar, NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
-from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
-from jaxtyping import Array, Float
 
 from hypergauss.exceptions import NumericalError
-from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
-from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.kernels import Kernel
-from hypergauss.kernels.base import feature_weights, remainder
+from hypergauss.kernels.base import Structure
+from hypergauss.solvers.base import (
+    Evidence,
+    ExactSolver,
+    LeaveOneOut,
+    Marginals,
+    Posterior,
+    Prior,
+    leave_one_out,
+    log_partition,
+)
+from hypergauss.solvers.capacitance import Capacitance, capacitance
+from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Rows of features gathered at once, to keep memory at what the spectrum itself takes.
 _CHUNK = 8192
 
 
-@jax.custom_vjp
-def capacitance(G: Float[Array, "r r"], B: Float[Array, "r L"], w: Float[Array, " r"]) -> tuple[Array, Array]:
-    """Return log det(I + G W) and the sum over columns b of b' C b.
+class Slopes(NamedTuple):
+    """Of a number in what makes K = F W F' + diag(remainder): weights (r,), remainder (n,), features (n, r) or None."""
 
-    Derivatives by hand, from one inverse: d log det = tr(C dG) + sum of (P G)_ii dw_i, and with u = P b, x = W u,
-    d(b' C b) = 2 x' db - x' dG x + sum of u_i^2 dw_i.
-    """
-    value, _ = _capacitance_forward(G, B, w)
-    return value
+    weights: np.ndarray
+    remainder: np.ndarray
+    features: np.ndarray | None = None
 
 
-def _capacitance_forward(G: Array, B: Array, w: Array) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
-    factor = lu_factor(jnp.eye(G.shape[0]) + G * w)
-    # A positive determinant: I + G W is similar to a positive definite matrix.
-    log_det = jnp.log(jnp.abs(jnp.diagonal(factor[0]))).sum()
-    u = lu_solve(factor, B)
-    quadratic = (B * (w[:, None] * u)).sum()
-    return (log_det, quadratic), (*factor, G, u, w)
+class LowRankSolver(ExactSolver):
+    r"""Systems in feature space.
 
+    A number with slope (a a' - R) / 2 in K, where a = (K + Sigma)^-1 (y - mean) and R = (K + Sigma)^-1 (times the
+    number of outputs), has with beta = F' a
 
-def _capacitance_backward(saved: tuple[Array, ...], gradient: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    lu, pivots, G, u, w = saved
-    d_log_det, d_quadratic = gradient
-    P = lu_solve((lu, pivots), jnp.eye(G.shape[0]))
-    x = w[:, None] * u
-    d_G = d_log_det * (w[:, None] * P) - d_quadratic * (x @ x.T)
-    d_B = 2 * d_quadratic * x
-    d_w = d_log_det * (P * G.T).sum(axis=1) + d_quadratic * (u**2).sum(axis=1)
-    return d_G, d_B, d_w
-
-
-capacitance.defvjp(_capacitance_forward, _capacitance_backward)
-
-
-@jax.custom_vjp
-def positive_capacitance(G: Float[Array, "r r"], B: Float[Array, "r L"], w: Float[Array, " r"]) -> tuple[Array, Array]:
-    """Return what `capacitance` does, for w >= 0, at half the cost: by the Cholesky factor of M = I + R G R, R = W^1/2.
-
-    C = R M^-1 R and P = I - G C, so with M = L L' and T = L^-1 R G, (P G)_ii = G_ii - sum of T_ki^2.
-    """
-    value, _ = _positive_forward(G, B, w)
-    return value
-
-
-def _positive_forward(G: Array, B: Array, w: Array) -> tuple[tuple[Array, Array], tuple[Array, ...]]:
-    root = jnp.sqrt(w)[:, None]
-    M = root * G * root.T
-    # As much as rounding may have taken off M's least eigenvalue, so that huge weights do not end the factorisation.
-    slack = 2 * jnp.finfo(M.dtype).eps * jnp.trace(M)
-    factor = jnp.linalg.cholesky((1 + slack) * jnp.eye(G.shape[0]) + M)
-    # x = C b first: b - G x loses every digit where weights are large, and x / w does where they are small.
-    x = root * cho_solve((factor, True), root * B)
-    large = (w > 1.0)[:, None]
-    u = jnp.where(large, x / jnp.where(large, w[:, None], 1.0), B - G @ x)
-    log_det = 2 * jnp.log(jnp.diagonal(factor)).sum()
-    return (log_det, (B * x).sum()), (factor, G, u, x, w)
-
-
-def _positive_backward(saved: tuple[Array, ...], gradient: tuple[Array, Array]) -> tuple[Array, Array, Array]:
-    factor, G, u, x, w = saved
-    d_log_det, d_quadratic = gradient
-    root = jnp.sqrt(w)[:, None]
-    T = solve_triangular(factor, root * G, lower=True)
-    # C, in full, is needed only where G itself depends on the hyperparameters; otherwise this is never computed.
-    C = root * cho_solve((factor, True), jnp.diag(root[:, 0]))
-    d_w = d_log_det * (jnp.diagonal(G) - (T**2).sum(axis=0)) + d_quadratic * (u**2).sum(axis=1)
-    return d_log_det * C - d_quadratic * (x @ x.T), 2 * d_quadratic * x, d_w
-
-
-positive_capacitance.defvjp(_positive_forward, _positive_backward)
-
-
-def capacitance_of(kernel: Kernel, G: Any, B: Array, w: Array) -> tuple[Array, Array]:
-    """Return log det(I + G W) and the quadratic form by the cheaper factorisation that the kernel's weights allow."""
-    if not kernel.has_positive_weights:
-        return capacitance(G, B, w)
-    return positive_capacitance(G, B, jnp.maximum(w, 0.0))  # rounding can take a weight that is zero below it
-
-
-class UniformEvidence(eqx.Module):
-    """The log evidence when D is one number d: the data enter only through F'F, F'y and y'y, reduced once.
-
-    Each evaluation then costs O(r^3), however many vertices are observed.
+        slope in weights    (beta^2 - diag(P G)) / 2,
+        slope in remainder  (a^2 - diag R) / 2,         diag R = 1 / d - diag(F C F') / d^2,
+        slope in features   (a beta' - D^-1 F (I - C G)) W.
     """
 
-    gram: np.ndarray  # F'F, (r, r)
-    feature_targets: np.ndarray  # F'Y, (r, L)
-    feature_sums: np.ndarray  # F'1, (r,)
-    target_squares: np.ndarray  # Y'Y summed over outputs, ()
-    target_sums: np.ndarray  # 1'Y, (L,)
-    count: np.ndarray  # n, ()
+    name: ClassVar[str] = "low-rank"
+    #: Whether hyperparameters move the features, so that slopes in them are asked for.
+    features_move: ClassVar[bool] = False
 
-    @classmethod
-    def of(cls, kernel: Kernel, observations: Observations) -> UniformEvidence:
-        """Reduce the observations to their sufficient statistics, a chunk of rows at a time."""
-        rank, y = _rank(kernel), observations.mean
-        gram, feature_targets, feature_sums = (
-            np.zeros((rank, rank)),
-            np.zeros((rank, y.shape[1])),
-            np.zeros(rank),
-        )
-        for part, F in _feature_chunks(kernel, observations.rows):
-            gram += F.T @ F
-            feature_targets += F.T @ y[part]
-            feature_sums += F.sum(axis=0)
-        return cls(
-            gram,
-            feature_targets,
-            feature_sums,
-            np.asarray((y**2).sum()),
-            y.sum(axis=0),
-            np.asarray(float(len(y))),
-        )
+    def __init__(self, kernel: Kernel, rows: np.ndarray) -> None:
+        super().__init__(kernel, rows)
+        check_rank(kernel)
+        self.inputs = kernel.inputs(rows)
+        self._reduced: _Reduced | None = None
 
-    def __call__(self, kernel: Kernel, noise_variance: Array, mean: Array) -> Float[Array, ""]:
-        """Return log N(y | mean, F W F' + d I)."""
-        d = kernel.remainder(None) + noise_variance
-        B = self.feature_targets - self.feature_sums[:, None] * mean
-        squares = self.target_squares - 2 * (mean * self.target_sums).sum() + self.count * (mean**2).sum()
-        # W / d stands with F'F as W does with F'F / d, and leaves F'F without a gradient.
-        log_det, quadratic = capacitance_of(kernel, self.gram, B, kernel.weights() / d)
-        log_det = log_det + self.count * jnp.log(2 * jnp.pi * d)
-        return -0.5 * ((squares - quadratic) / d + mean.shape[0] * log_det)
+    def features(self, kernel: Kernel) -> tuple[np.ndarray, Structure]:
+        """Return F at the sites, and what hyperparameters set beside it."""
+        return kernel.features(self.inputs), kernel.structure(self.inputs)
 
+    def unexplained(self, kernel: Kernel) -> np.ndarray | float:  # noqa: ARG002
+        """Return what an approximation leaves out of the prior variances at the sites, shape (n,); here nothing."""
+        return 0.0
 
-class GeneralEvidence(eqx.Module):
-    """The log evidence when D differs between vertices: G is formed anew, O(n r^2) an evaluation."""
+    def to_kernel(self, kernel: Kernel, slopes: Slopes, in_unexplained: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        """Return the gradient in the kernel's coordinates, shape (p,)."""
+        remainder = np.asarray(slopes.remainder.sum()) if kernel.has_uniform_remainder else slopes.remainder
+        return kernel.pull_back_structure(Structure(slopes.weights, remainder), self.inputs)
 
-    observations: Observations
-    inputs: Any
-
-    @classmethod
-    def of(cls, kernel: Kernel, observations: Observations) -> GeneralEvidence:
-        """Gather the kernel's inputs at the observed vertices."""
-        return cls(observations, kernel.inputs(observations.rows))
-
-    def __call__(self, kernel: Kernel, noise_variance: Array, mean: Array) -> Float[Array, ""]:
-        """Return log N(y | mean, F W F' + D)."""
-        sites = self.observations.sites(noise_variance)
-        d = kernel.remainder(self.inputs) + jnp.asarray(sites.variance)
-        F = jnp.asarray(kernel.features(self.inputs))
+    def evidence(self, kernel: Kernel, mean: np.ndarray, sites: Sites) -> Evidence:  # noqa: D102
+        F, (weights, remainder) = self.features(kernel)
+        variance = sites.variance
+        is_uniform = np.ndim(remainder) == 0 and not self.features_move and (variance == variance[0]).all()
+        if is_uniform:
+            return self._uniform_evidence(kernel, mean, sites, F, float(remainder + variance[0]))
         targets = sites.mean - mean
+        outputs = targets.shape[1]
+        d = remainder + variance
         scaled = F / d[:, None]
-        log_det, quadratic = capacitance_of(kernel, scaled.T @ F, scaled.T @ targets, kernel.weights())
-        log_det = log_det + jnp.log(2 * jnp.pi * d).sum()
-        squares = (targets**2 / d[:, None]).sum()
-        return -0.5 * (squares - quadratic + mean.shape[0] * log_det) + sites.log_offset
+        b = scaled.T @ targets
+        system = capacitance(scaled.T @ F, weights)
+        x = system.times(b)
+        alpha = (targets - F @ x) / d[:, None]
+        quadratic = (targets**2 / d[:, None]).sum() - (b * x).sum()
+        log_det = system.log_det + np.log(2 * np.pi * d).sum()
+        slopes = self._slopes(system, F, weights, 1 / d, alpha, system.residual(b, x), outputs)
+        unexplained = self.unexplained(kernel)
+        # A sparse approximation is charged for what it leaves out (Titsias, 2009).
+        penalty = outputs * (unexplained / variance).sum() / 2 if self.features_move else 0.0
+        in_variance = slopes.remainder + outputs * unexplained / (2 * variance**2)
+        in_kernel = self.to_kernel(kernel, slopes, -outputs / (2 * variance))
+        value = -0.5 * (quadratic + outputs * log_det) + sites.log_offset - penalty
+        return Evidence(float(value), in_kernel, alpha.sum(axis=0), in_variance)
+
+    def _uniform_evidence(self, kernel: Kernel, mean: np.ndarray, sites: Sites, F: np.ndarray, d: float) -> Evidence:
+        """Return the evidence where D is one number d: the data enter only through F'F, F'y and y'y, reduced once.
+
+        Each evaluation then costs O(r^3), however many vertices are observed.
+        """
+        if self._reduced is None or self._reduced.y is not sites.mean:
+            self._reduced = _Reduced.of(F, sites.mean)
+        data = self._reduced
+        n, outputs = data.y.shape
+        weights = kernel.structure(self.inputs).weights
+        along = data.along - data.sums[:, None] * mean  # F'(y - mean)
+        squares = data.squares - 2 * mean @ data.totals + n * (mean**2).sum()
+        # W / d stands with F'F as W does with F'F / d: what is known of the data stays as it is.
+        system = capacitance(data.gram, weights / d)
+        x = system.times(along)
+        beta = system.residual(along, x)
+        reduced = system.reduced_diagonal()
+        quadratic = (squares - (along * x).sum()) / d
+        log_det = system.log_det + n * np.log(2 * np.pi * d)
+        in_weights = ((beta**2).sum(axis=1) / d**2 - outputs * reduced / d) / 2
+        # Sums over sites of a^2 and of the diagonal of (K + Sigma)^-1; tr(C G) is the sum of w (P G)_ii.
+        alphas = (squares - 2 * (along * x).sum() + (x * (data.gram @ x)).sum()) / d**2
+        trace = n / d - (weights / d * reduced).sum() / d
+        each = (alphas - outputs * trace) / 2 / n
+        slopes = Slopes(in_weights, np.full(n, each))
+        in_mean = (data.totals - n * mean - data.sums @ x) / d
+        value = -0.5 * (quadratic + outputs * log_det) + sites.log_offset
+        return Evidence(float(value), self.to_kernel(kernel, slopes, slopes.remainder), in_mean, slopes.remainder)
+
+    def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
+        F, structure = self.features(kernel)
+        means, variances = np.empty_like(sites.shift), np.empty_like(sites.shift)
+        log_z = log_partition(mean, sites)
+        try:
+            for latent, m in enumerate(mean):
+                found = _condition(F, structure, sites.shift[:, latent] - sites.precision[:, latent] * m, sites.precision[:, latent])
+                means[:, latent], variances[:, latent] = m + found.centred, found.variance
+                log_z += (found.quadratic - found.log_det) / 2
+        except NumericalError:
+            return Marginals(means, variances, -np.inf, is_proper=False)
+        unexplained = self.unexplained(kernel)
+        return Marginals(means, variances, log_z, unexplained=np.reshape(unexplained, (-1, 1)) if self.features_move else 0.0)
+
+    def pull_back(  # noqa: D102
+        self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites, in_unexplained: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        F, structure = self.features(kernel)
+        n, rank = F.shape
+        total = Slopes(np.zeros(rank), np.zeros(n), np.zeros_like(F) if self.features_move else None)
+        in_mean = np.zeros(len(mean))
+        for latent, m in enumerate(mean):
+            b = sites.precision[:, latent]
+            relative = sites.shift[:, latent] - b * m
+            found = _condition(F, structure, relative, b)
+            alpha = (relative - b * found.centred)[:, None]
+            own = self._slopes(found.system, F, structure.weights, found.h, alpha, F.T @ alpha, 1)
+            total = Slopes(*(None if a is None else a + b for a, b in zip(total, own, strict=True)))  # type: ignore[operator,arg-type]
+            in_mean[latent] = alpha.sum()
+        return self.to_kernel(kernel, total, in_unexplained), in_mean
+
+    def _slopes(
+        self,
+        system: Capacitance,
+        F: np.ndarray,
+        weights: np.ndarray,
+        h: np.ndarray,
+        alpha: np.ndarray,
+        beta: np.ndarray,
+        outputs: int,
+    ) -> Slopes:
+        """Return slopes in what K is made of, from a (n, L) and F'a (r, L), and D^-1 = diag(h)."""
+        in_weights = ((beta**2).sum(axis=1) - outputs * system.reduced_diagonal()) / 2
+        own = h - h**2 * system.quadratic(F)
+        in_remainder = ((alpha**2).sum(axis=1) - outputs * own) / 2
+        if not self.features_move:
+            return Slopes(in_weights, in_remainder)
+        hF = h[:, None] * F
+        solved = hF - hF @ system.times(F.T @ hF)  # (K + Sigma)^-1 F
+        return Slopes(in_weights, in_remainder, (alpha @ beta.T - outputs * solved) * weights)
+
+    def multiply(self, kernel: Kernel, vectors: np.ndarray) -> np.ndarray:  # noqa: D102
+        F, (weights, remainder) = self.features(kernel)
+        return F @ (weights[:, None] * (F.T @ vectors)) + np.reshape(remainder, (-1, 1)) * vectors
+
+    def pull_back_product(self, kernel: Kernel, left: np.ndarray, right: np.ndarray) -> np.ndarray:  # noqa: D102
+        F, (weights, _) = self.features(kernel)
+        along_left, along_right = F.T @ left, F.T @ right
+        in_features = None
+        if self.features_move:
+            in_features = (left @ along_right.T + right @ along_left.T) * weights
+        slopes = Slopes((along_left * along_right).sum(axis=1), (left * right).sum(axis=1), in_features)
+        return self.to_kernel(kernel, slopes, np.zeros(len(F)))
+
+    def posterior(self, prior: Prior, sites: Sites) -> LowRankPosterior:  # noqa: D102
+        return LowRankPosterior(prior, sites)
 
 
-def low_rank_evidence(kernel: Kernel, observations: Observations) -> UniformEvidence | GeneralEvidence:
-    """Return the cheaper form that fits."""
-    uniform = kernel.has_uniform_remainder and observations.is_uniform
-    return UniformEvidence.of(kernel, observations) if uniform else GeneralEvidence.of(kernel, observations)
+class _Reduced(NamedTuple):
+    """Measurements y reduced to what a uniform D leaves to know of them."""
+
+    y: np.ndarray
+    gram: np.ndarray  # F'F, (r, r)
+    along: np.ndarray  # F'y, (r, L)
+    sums: np.ndarray  # F'1, (r,)
+    squares: float  # of y, summed over outputs
+    totals: np.ndarray  # 1'y, (L,)
+
+    @classmethod
+    def of(cls, F: np.ndarray, y: np.ndarray) -> _Reduced:
+        return cls(y, F.T @ F, F.T @ y, F.sum(axis=0), float((y**2).sum()), y.sum(axis=0))
+
+
+class _Conditioned(NamedTuple):
+    """One latent given its sites: S r for shifts r relative to the prior mean, diag S, r' S r, log det(I + K B)."""
+
+    centred: np.ndarray
+    variance: np.ndarray
+    quadratic: float
+    log_det: float
+    system: Capacitance
+    h: np.ndarray
+
+
+def _condition(F: np.ndarray, structure: Structure, relative: np.ndarray, precision: np.ndarray) -> _Conditioned:
+    """Condition on sites exp(relative f - precision f^2 / 2)."""
+    rho = structure.remainder
+    keep = 1 / (1 + rho * precision)
+    if not (keep > 0).all():
+        raise NumericalError("Negative precisions of sites outweigh the prior.")
+    h, shift = precision * keep, relative * keep
+    system = capacitance((F.T * h) @ F, structure.weights)
+    b = F.T @ shift
+    x = system.times(b[:, None])[:, 0]
+    centred = keep * (F @ x) + rho * shift
+    variance = keep**2 * system.quadratic(F) + keep * rho
+    quadratic = b @ x + (rho * shift**2 / keep).sum()
+    return _Conditioned(centred, variance, float(quadratic), system.log_det - float(np.log(keep).sum()), system, h)
 
 
 class LowRankPosterior(Posterior):
@@ -200,29 +255,19 @@ class LowRankPosterior(Posterior):
 
     def __init__(self, prior: Prior, sites: Sites) -> None:
         super().__init__(prior, sites)
-        rank = _rank(prior.kernel)
-        self._weights = np.asarray(feature_weights(prior.kernel))
-        self._d = self._remainder(sites.rows) + np.asarray(sites.variance)
+        rank = check_rank(prior.kernel)
+        self._d = self._remainder(sites.rows) + sites.variance
         G = np.zeros((rank, rank))
         for part, F in _feature_chunks(prior.kernel, sites.rows):
             G += (F / self._d[part, None]).T @ F
-        capacity = np.eye(rank) + G * self._weights
-        lu, pivots = scipy.linalg.lu_factor(capacity, overwrite_a=True, check_finite=False)
-        diagonal = np.abs(np.diagonal(lu))
-        if not (np.isfinite(diagonal).all() and (diagonal > 0).all()):
-            raise NumericalError(
-                f"The system of the {rank} features is singular or not finite. Likely causes: a noise variance too "
-                "small for the kernel's variance, or hyperparameters at the edge of their range."
-            )
-        C = self._weights[:, None] * scipy.linalg.lu_solve((lu, pivots), np.eye(rank), check_finite=False)
-        self._coefficient_covariance = (C + C.T) / 2
-        targets = np.asarray(sites.mean) - prior.mean
+        system = capacitance(G, prior.kernel.weights())
+        self._coefficient_covariance = system.matrix()
+        targets = sites.mean - prior.mean
         b = self._project(targets)
-        outputs = targets.shape[1]
         # Sites of a likelihood that is not log-concave may have negative variances; then this is no evidence.
-        log_det = np.log(diagonal).sum() + np.log(2 * np.pi * np.abs(self._d)).sum()
+        log_det = system.log_det + np.log(2 * np.pi * np.abs(self._d)).sum()
         quadratic = (targets**2 / self._d[:, None]).sum() - (b * (self._coefficient_covariance @ b)).sum()
-        self.log_evidence = float(-0.5 * (quadratic + outputs * log_det) + sites.log_offset)
+        self.log_evidence = float(-0.5 * (quadratic + targets.shape[1] * log_det) + sites.log_offset)
 
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
         coefficients = self._coefficient_covariance @ self._project(residual)
@@ -230,7 +275,7 @@ class LowRankPosterior(Posterior):
         for part, F in _feature_chunks(self.prior.kernel, rows):
             result[part] = F @ coefficients
         seen, share = self._share(rows)
-        result[seen] += share[seen, None] * (residual[self._position[rows[seen]]] - result[seen])
+        result[seen] += share[seen, None] * (residual[self.position[rows[seen]]] - result[seen])
         return result
 
     def observation_weights(self, rows: np.ndarray) -> np.ndarray:
@@ -241,11 +286,11 @@ class LowRankPosterior(Posterior):
             result[:, part] = thinned @ F.T / self._d[part]
         seen, share = self._share(rows)
         result[seen] *= (1 - share[seen])[:, None]
-        result[seen, self._position[rows[seen]]] += share[seen]
+        result[seen, self.position[rows[seen]]] += share[seen]
         return result
 
     def dual_weights(self) -> np.ndarray:  # noqa: D102
-        targets = np.asarray(self.sites.mean) - self.prior.mean
+        targets = self.sites.mean - self.prior.mean
         coefficients = self._coefficient_covariance @ self._project(targets)
         fitted = np.empty_like(targets)
         for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
@@ -253,9 +298,7 @@ class LowRankPosterior(Posterior):
         return (targets - fitted) / self._d[:, None]
 
     def variance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
-        result = np.empty(len(rows))
-        for part, F in _feature_chunks(self.prior.kernel, rows):
-            result[part] = ((F @ self._coefficient_covariance) * F).sum(axis=1)
+        result = self._of_coefficients(rows)
         _, share = self._share(rows)
         # remainder * site variance / d = (1 - share) * remainder; an unobserved vertex keeps all of it.
         return np.maximum((1 - share) ** 2 * result + (1 - share) * self._remainder(rows), 0.0)
@@ -269,14 +312,19 @@ class LowRankPosterior(Posterior):
         return thinned @ self._coefficient_covariance @ thinned.T + np.where(rows[:, None] == rows, own, 0.0)
 
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
-        leverage = np.empty(len(self.sites.rows))
-        for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
-            leverage[part] = ((F @ self._coefficient_covariance) * F).sum(axis=1)
+        leverage = self._of_coefficients(self.sites.rows)
         return leave_one_out(self.sites, self.prior, self.dual_weights(), (1 - leverage / self._d) / self._d)
+
+    def _of_coefficients(self, rows: np.ndarray) -> np.ndarray:
+        """Return the variance of F c at each vertex."""
+        result = np.empty(len(rows))
+        for part, F in _feature_chunks(self.prior.kernel, rows):
+            result[part] = ((F @ self._coefficient_covariance) * F).sum(axis=1)
+        return result
 
     def _project(self, residual: np.ndarray) -> np.ndarray:
         """Return F' D^-1 residual."""
-        total = np.zeros((len(self._weights), residual.shape[1]))
+        total = np.zeros((len(self._coefficient_covariance), residual.shape[1]))
         for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
             total += F.T @ (residual[part] / self._d[part, None])
         return total
@@ -284,19 +332,20 @@ class LowRankPosterior(Posterior):
     def _remainder(self, rows: np.ndarray) -> np.ndarray:
         kernel = self.prior.kernel
         inputs = None if kernel.has_uniform_remainder else kernel.inputs(rows)
-        return np.broadcast_to(np.asarray(remainder(kernel, inputs)), len(rows))
+        return np.broadcast_to(kernel.remainder(inputs), len(rows))
 
     def _share(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which rows are observed, and rho at each row, 0 if it is not."""
-        position = self._position[rows]
+        position = self.position[rows]
         seen = position >= 0
         share = np.zeros(len(rows))
         d = self._d[position[seen]]
-        share[seen] = 1 - np.asarray(self.sites.variance)[position[seen]] / d
+        share[seen] = 1 - self.sites.variance[position[seen]] / d
         return seen, share
 
 
-def _rank(kernel: Kernel) -> int:
+def check_rank(kernel: Kernel) -> int:
+    """Return the number of features, or say which solver serves a kernel without."""
     if kernel.rank is None:
         raise ValueError(
             f"The low-rank solver needs a kernel with features. Got {type(kernel).__name__}, which has none. "
@@ -308,4 +357,4 @@ def _rank(kernel: Kernel) -> int:
 def _feature_chunks(kernel: Kernel, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
     for start in range(0, len(rows), _CHUNK):
         part = slice(start, start + _CHUNK)
-        yield part, np.asarray(kernel.features(kernel.inputs(rows[part])))
+        yield part, kernel.features(kernel.inputs(rows[part]))

@@ -1,41 +1,55 @@
-r"""Sparse inference: the evidence's collapsed bound, and the posterior under inducing variables."""
+r"""The sparse solver: inducing variables stand for the latent function, and sites see only what they explain."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from hypergauss.solvers.low_rank import GeneralEvidence, LowRankPosterior
-from hypergauss.solvers.base import LeaveOneOut, Prior
-from hypergauss.solvers.projection import Inducing, Projection
-from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.kernels import Kernel
+from hypergauss.kernels.base import Structure
+from hypergauss.solvers.base import LeaveOneOut, Prior
+from hypergauss.solvers.low_rank import LowRankPosterior, LowRankSolver, Slopes
+from hypergauss.solvers.projection import Inducing, Projected, Projection
+from hypergauss.solvers.sites import Sites
 
 
-class CollapsedBound(eqx.Module):
-    r"""Titsias' bound on the log evidence: log N(y | mean, Q + Sigma) - sum of Var g / (2 site variance).
+class SparseSolver(LowRankSolver):
+    r"""Systems of f = F c + g with inducing variables c, where sites see F c, and g keeps its prior variance.
 
-    It is the best bound that inducing variables allow, q having been integrated out.
+    The evidence is Titsias' bound, log N(y | mean, Q + Sigma) - sum of Var g / (2 site variance): the best that
+    inducing variables allow, q(c) having been integrated out. Under sites, q(c) = prior times sites is the family of
+    Titsias (2009) and Hensman et al. (2015), at its best q.
     """
 
-    evidence: GeneralEvidence
-    inducing: Inducing
+    name: ClassVar[str] = "sparse"
+    features_move: ClassVar[bool] = True
 
-    @classmethod
-    def of(cls, kernel: Kernel, observations: Observations, inducing: Inducing) -> CollapsedBound:
-        """Gather the kernel's inputs at the observed vertices."""
-        return cls(GeneralEvidence.of(kernel, observations), inducing)
+    def __init__(self, kernel: Kernel, rows: np.ndarray, inducing: Inducing) -> None:
+        inducing.check(kernel)
+        super().__init__(Projection(kernel, inducing), rows)
+        self.inducing = inducing
+        self._latest: tuple[Kernel | None, Projected | None] = (None, None)
 
-    def __call__(self, kernel: Kernel, noise_variance: Array, mean: Array) -> Float[Array, ""]:
-        """Return the bound."""
-        projected = self.inducing.project(kernel)
-        variance = jnp.asarray(self.evidence.observations.sites(noise_variance).variance)
-        penalty = (projected.unexplained(self.evidence.inputs) / variance).sum() * mean.shape[0] / 2
-        return self.evidence(projected, noise_variance, mean) - penalty
+    def _projected(self, kernel: Kernel) -> Projected:
+        """Return what the kernel is projected to, remembered while sites move at one value of the hyperparameters."""
+        if self._latest[0] is not kernel or self._latest[1] is None:
+            self._latest = (kernel, self.inducing.project(kernel, self.inputs))
+        return self._latest[1]  # type: ignore[return-value]
+
+    def features(self, kernel: Kernel) -> tuple[np.ndarray, Structure]:  # noqa: D102
+        projected = self._projected(kernel)
+        return projected.features, Structure(projected.weights, np.zeros(()))
+
+    def unexplained(self, kernel: Kernel) -> np.ndarray:  # noqa: D102
+        return self._projected(kernel).unexplained
+
+    def to_kernel(self, kernel: Kernel, slopes: Slopes, in_unexplained: np.ndarray) -> np.ndarray:  # noqa: D102
+        assert slopes.features is not None
+        return self.inducing.pull_back(kernel, self.inputs, slopes.features, slopes.weights, in_unexplained)
+
+    def posterior(self, prior: Prior, sites: Sites) -> SparsePosterior:  # noqa: D102
+        return SparsePosterior(prior, sites, self.inducing)
 
 
 class SparsePosterior(LowRankPosterior):
@@ -48,10 +62,10 @@ class SparsePosterior(LowRankPosterior):
 
     def __init__(self, prior: Prior, sites: Sites, inducing: Inducing) -> None:
         inducing.check(prior.kernel)
-        self._projection = inducing.project(prior.kernel)
-        super().__init__(Prior(self._projection, prior.mean), sites)
-        variance, outputs = np.asarray(sites.variance), np.shape(sites.mean)[1]
-        self.log_evidence -= outputs * float((self._unexplained(sites.rows) / variance).sum()) / 2
+        self.projection = Projection(prior.kernel, inducing)
+        super().__init__(Prior(self.projection, prior.mean), sites)
+        outputs = sites.mean.shape[1]
+        self.log_evidence -= outputs * float((self._unexplained(sites.rows) / sites.variance).sum()) / 2
 
     def variance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return super().variance(rows) + self._unexplained(rows)
@@ -74,13 +88,8 @@ class SparsePosterior(LowRankPosterior):
 
     def _unexplained(self, rows: np.ndarray) -> np.ndarray:
         """Return the diagonal of K - Q at some vertices."""
-        return np.asarray(_unexplained(self._projection, self._projection.inputs(rows)))
+        return self.projection.unexplained(self.projection.inputs(rows))
 
     def _rest(self, rows: np.ndarray) -> np.ndarray:
         """Return K - Q between some vertices."""
-        return np.asarray(self._projection.kernel.gram(rows, rows) - self._projection.gram(rows, rows))
-
-
-@eqx.filter_jit
-def _unexplained(projection: Projection, inputs: Any) -> Float[Array, " n"]:
-    return projection.unexplained(inputs)
+        return self.projection.kernel.gram(rows, rows) - self.projection.gram(rows, rows)

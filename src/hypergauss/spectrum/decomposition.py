@@ -77,7 +77,7 @@ def other_side(A: sp.csr_array, left: np.ndarray, s: np.ndarray) -> np.ndarray:
     the clear ones taken out, and are then made orthonormal among themselves: of A'U_0 = Q R, where R is diag(s) up to
     rounding, Q is V_0.
     """
-    V = A.T @ left
+    V = sp.csr_array(A.T) @ left
     clear = int(np.count_nonzero(s > _CLEAR))
     V[:, :clear] /= s[:clear]
     if clear < len(s):
@@ -159,21 +159,29 @@ def _small_values(
 
     X_0 spans them only to eps / s^2 of the clear X_1: C = diag(s^-2) X_1' B B' X_0 of it is too much. The entries of
     W = B'(X_0 - X_1 C) are small, hence exact, and its singular values are those sought. Of W only the triangle R of
-    W = Q R is needed, which takes some rows of B' after others. First, W'W parts vectors on which B is nothing at all,
-    as between vertices that are in the same hyperedges, from the others: these may be many.
+    W = Q R is needed, which takes some rows of B' after others. Vectors of which B' makes nothing at all may be many,
+    one for each vertex that is in the same hyperedges as another: they are left out as soon as they stand apart, which
+    they do at the latest when W'W is diagonal.
     """
-    images = np.hstack([B @ (B.T @ small[:, part]) for part in column_slices(small.shape[1])])
-    excess = clear.T @ images / s[:, None] ** 2
-    gram = small.T @ images
+    wide = sp.csr_array(B.T)
+    small = small[:, _is_seen(wide, small)]
+    if small.shape[1] == 0:
+        return np.zeros(0), small
+    images = np.hstack([B @ (wide @ small[:, part]) for part in column_slices(small.shape[1])])
+    excess, gram = clear.T @ images / s[:, None] ** 2, small.T @ images
     _, turn = scipy.linalg.eigh((gram + gram.T) / 2, check_finite=False)
-    small, excess = small @ turn, excess @ turn
-    pure, wide = small - clear @ excess, sp.csr_array(B.T)
-    sizes = np.concatenate([np.linalg.norm(wide @ pure[:, part], axis=0) for part in column_slices(pure.shape[1])])
-    seen = sizes > _NOTHING
+    small, pure = small @ turn, (small - clear @ excess) @ turn
+    seen = _is_seen(wide, pure)
     if not seen.any():
         return np.zeros(0), small[:, seen]
     _, values, turn = scipy.linalg.svd(_triangle(wide, pure[:, seen]), check_finite=False)
     return values, small[:, seen] @ turn.T
+
+
+def _is_seen(matrix: sp.csr_array, X: np.ndarray) -> np.ndarray:
+    """Return which columns of X a matrix does not make nothing of."""
+    sizes = [np.linalg.norm(matrix @ X[:, part], axis=0) for part in column_slices(X.shape[1])]
+    return np.concatenate(sizes) > _NOTHING
 
 
 def _triangle(matrix: sp.csr_array, X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,270 @@
+"""What is learned: a Gaussian model of measurements, or latent functions seen through a likelihood.
+
+A task knows the data and how to learn. Given a kernel it learns the hyperparameters, and conditions on the data: the
+same steps for both, which differ in their model, in what is maximised, and in what a posterior is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hypergauss import parameters
+from hypergauss.estimators.inducing import InducingFor
+from hypergauss.inference.laplace import LaplaceObjective, check_mode
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.latents import GaussianLatents, SampledLatents
+from hypergauss.inference.mcmc.sampling import sample_posterior
+from hypergauss.inference.mini_batches import learn_in_batches
+from hypergauss.inference.site_objective import TIGHT, SiteObjective
+from hypergauss.inference.variational import VariationalObjective
+from hypergauss.inference.variational_by_products import IterativeVariational
+from hypergauss.kernels import Kernel
+from hypergauss.learning.priors import LogNormal, match_priors
+from hypergauss.learning.search import Learned, Objective, maximise
+from hypergauss.likelihoods import Likelihood
+from hypergauss.solvers.base import ExactSolver, GaussianModel, Posterior, Solver
+from hypergauss.solvers.choose import Choice, solver_for
+from hypergauss.solvers.sites import Observations
+
+INFERENCES = ("variational", "laplace", "mcmc")
+
+
+class How(NamedTuple):
+    """How to learn, whatever is learned: the settings that both estimators have.
+
+    Attributes
+    ----------
+    solver, inducing
+        How systems are solved; ``inducing`` gives the inducing variables for a kernel, or None.
+    priors : dict of name to LogNormal
+        On hyperparameters.
+    n_starts, max_iterations : int
+        Starts that learning follows, and iterations of each; 0 iterations keep the hyperparameters.
+    seed : int
+        For whatever is random.
+    report : callable or None
+        Called with a line of text as learning goes on.
+    """
+
+    solver: Choice
+    inducing: InducingFor
+    priors: Mapping[str, LogNormal]
+    n_starts: int
+    max_iterations: int
+    seed: int
+    report: Callable[[str], None] | None
+
+
+class Attempt(NamedTuple):
+    """Hyperparameters learned with one kernel, and the solver that was prepared for it."""
+
+    learned: Learned
+    solver: Solver
+
+    @property
+    def objective(self) -> float:
+        """What was reached, log priors included."""
+        return self.learned.objective
+
+
+class Task(ABC):
+    """Data, a model for any kernel, and how to learn it."""
+
+    def __init__(self, rows: np.ndarray, how: How) -> None:
+        self.rows, self.how = rows, how
+
+    @abstractmethod
+    def model(self, kernel: Kernel) -> Any:
+        """Return the model at the values to start from."""
+
+    @abstractmethod
+    def objective(self, solver: Solver, model: Any, state: Any) -> Objective:
+        """Return what is maximised, from where a previous kernel left off if there is a state."""
+
+    def reported(self, model: Any) -> Any:
+        """Return a learned model in the units of the data."""
+        return model
+
+    @abstractmethod
+    def posterior(self, attempt: Attempt) -> Any:
+        """Return what was learned given the data, in their units."""
+
+    def learn(
+        self,
+        kernel: Kernel,
+        previous: Attempt | None = None,
+        *,
+        tolerance: float | None = None,
+        worthless_below: float = -np.inf,
+    ) -> Attempt:
+        """Learn the hyperparameters with a kernel, from those of a previous attempt if there is one.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            The gain, for each observation, that ends a search: the objective's own if not given.
+        worthless_below : float
+            A search that cannot be expected to reach this is given up.
+        """
+        model = self.model(kernel)
+        solver = solver_for(kernel, self.rows, self.how.solver, self.how.inducing(kernel))
+        state = None
+        if previous is not None:
+            model = parameters.unpack(model, parameters.pack(previous.learned.model))
+            state = previous.learned.state
+        learned = maximise(
+            self.objective(solver, model, state),
+            model,
+            priors=self.how.priors,
+            n_starts=1 if previous is not None or solver.is_estimated else self.how.n_starts,
+            max_iterations=self.how.max_iterations,
+            tolerance=tolerance,
+            worthless_below=worthless_below,
+            seed=self.how.seed,
+            report=self.how.report,
+        )
+        return Attempt(learned, solver)
+
+
+class GaussianTask(Task):
+    """Measurements with normal noise, learned as (y - centre) / scale.
+
+    Parameters
+    ----------
+    measured : Observations
+        In their own units.
+    centre, scale : array of shape (L,), and float
+        What takes them to those that learning works in.
+    noise_variance : float
+        To start from, in the latter.
+    how : How
+        Settings.
+    """
+
+    def __init__(
+        self, measured: Observations, centre: np.ndarray, scale: float, *, noise_variance: float, how: How
+    ) -> None:
+        super().__init__(measured.rows, how)
+        self.measured, self.centre, self.scale = measured, centre, scale
+        self.scaled, self.noise_variance = measured.rescaled(centre, scale), noise_variance
+
+    def model(self, kernel: Kernel) -> GaussianModel:  # noqa: D102
+        fixed = ("noise_variance",) if self.measured.known_variance is not None else ()
+        return GaussianModel(kernel, self.noise_variance, np.zeros(len(self.centre)), fixed)
+
+    def objective(self, solver: Solver, model: GaussianModel, state: Any) -> Objective:  # noqa: D102, ARG002
+        return solver.objective(self.scaled)
+
+    def reported(self, model: GaussianModel) -> GaussianModel:  # noqa: D102
+        return model.rescaled(self.centre, self.scale)
+
+    def posterior(self, attempt: Attempt) -> Posterior:  # noqa: D102
+        model = self.reported(attempt.learned.model)
+        return attempt.solver.posterior(model.prior(), self.measured.sites(model.noise_variance))
+
+
+class LatentTask(Task):
+    """Observations through a likelihood, each vertex once.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        At the values to start from.
+    rows, y : arrays, shape (n,)
+        Observed vertices by index, and what was observed.
+    inference : {"variational", "laplace", "mcmc"}
+        How the posterior is found; "mcmc" learns nothing beforehand.
+    batch_size : int or None
+        Learn in mini-batches of this size, by ``max_iterations`` passes over the data.
+    how : How
+        Settings.
+    """
+
+    def __init__(
+        self,
+        likelihood: Likelihood,
+        rows: np.ndarray,
+        y: np.ndarray,
+        *,
+        inference: str,
+        batch_size: int | None,
+        how: How,
+    ) -> None:
+        super().__init__(rows, how)
+        self.likelihood, self.y = likelihood, np.asarray(y, dtype=np.float64)
+        self.inference, self.batch_size = inference, batch_size
+        if inference == "laplace":
+            check_mode(likelihood)
+
+    def model(self, kernel: Kernel) -> LatentModel:  # noqa: D102
+        # A constant mean would compete with a likelihood's own level.
+        fixed = ("mean",) if self.likelihood.sets_level else ()
+        return LatentModel(kernel, self.likelihood, np.zeros(self.likelihood.num_latents), fixed)
+
+    def objective(self, solver: Solver, model: LatentModel, state: Any) -> Objective:
+        """Return the bound or Laplace's evidence; sites belong to vertices, so a kernel starts from the last one's."""
+        if isinstance(solver, ExactSolver):
+            kind: type[SiteObjective] = LaplaceObjective if self.inference == "laplace" else VariationalObjective
+            return kind(solver, self.y, self.likelihood.num_latents, state)
+        if self.inference == "laplace":
+            raise ValueError(
+                "The iterative solver finds posteriors by `inference='variational'`. Got 'laplace'. Leave "
+                "`inference` out, or use `rank` or `inducing` with another solver."
+            )
+        return IterativeVariational(solver, model, self.y, state)
+
+    def learn(self, kernel: Kernel, previous: Attempt | None = None, **options: Any) -> Attempt:  # noqa: D102
+        if self.inference == "mcmc":
+            solver = solver_for(kernel, self.rows, "dense")
+            return Attempt(_unlearned(self.model(kernel), "sampled"), solver)
+        if self.batch_size is not None:
+            return self._learn_in_batches(kernel, self.batch_size)
+        return super().learn(kernel, previous, **options)
+
+    def posterior(self, attempt: Attempt) -> GaussianLatents | SampledLatents:  # noqa: D102
+        learned, solver, how = attempt.learned, attempt.solver, self.how
+        model = learned.model
+        if self.inference == "mcmc":
+            return SampledLatents(
+                sample_posterior(model, self.rows, self.y, priors=how.priors, seed=how.seed, report=how.report)
+            )
+        if self.batch_size is not None:
+            return GaussianLatents.of(model, learned.state, solver)
+        objective = self.objective(solver, model, learned.state)
+        if isinstance(objective, SiteObjective):
+            objective.tolerance = TIGHT
+        # The best sites so far may be those of other hyperparameters, which learning did not end with.
+        return GaussianLatents.of(model, objective.settle(model)[0], solver)  # type: ignore[attr-defined]
+
+    def _learn_in_batches(self, kernel: Kernel, batch_size: int) -> Attempt:
+        model, inducing = self.model(kernel), self.how.inducing(kernel)
+        assert inducing is not None, "mini-batches go with inducing variables"
+        passes = self.how.max_iterations
+        found = learn_in_batches(
+            model,
+            self.rows,
+            self.y,
+            inducing,
+            batch_size=batch_size,
+            n_passes=passes,
+            priors=match_priors(model, self.how.priors),
+            seed=self.how.seed,
+            report=self.how.report,
+        )
+        learned = _unlearned(found.model, f"{passes} passes")._replace(
+            log_evidence=found.elbo,
+            objective=float(found.trace[-1]),
+            trace=found.trace,
+            n_evaluations=passes,
+            state=found.sites,
+        )
+        return Attempt(learned, solver_for(kernel, self.rows, inducing=inducing))
+
+
+def _unlearned(model: LatentModel, message: str) -> Learned:
+    """Return an outcome of which nothing is known but the model."""
+    return Learned(model, np.nan, np.nan, np.array([np.nan]), converged=True, message=message, n_evaluations=0)

@@ -1,0 +1,90 @@
+"""Latent functions given their observations: independent Gaussians, or draws."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.mcmc.draws import Draws
+from hypergauss.likelihoods import Likelihood, as_classification
+from hypergauss.solvers.base import Posterior, Prior, Solver
+from hypergauss.solvers.choose import condition
+from hypergauss.solvers.sites import NaturalSites, Sites
+
+#: Precision below which a site says nothing.
+_NO_PRECISION = 1e-12
+#: Draws whose conditionals are averaged in predictions, of each chain.
+_PREDICTIVE_DRAWS = 100
+
+
+class GaussianLatents(NamedTuple):
+    """The latent functions under a Gaussian approximation: independent posteriors, one each."""
+
+    posteriors: tuple[Posterior, ...]
+    likelihood: Likelihood
+
+    @classmethod
+    def of(cls, model: LatentModel, sites: NaturalSites, solver: Solver) -> GaussianLatents:
+        """Condition each latent function on its sites at the solver's vertices."""
+        posteriors = []
+        for latent, mean in enumerate(model.mean):
+            precision = sites.precision[:, latent]
+            precision = np.where(np.abs(precision) < _NO_PRECISION, _NO_PRECISION, precision)
+            found = Sites(solver.rows, (sites.shift[:, latent] / precision)[:, None], 1 / precision)
+            posteriors.append(solver.posterior(Prior(model.kernel, np.array([mean])), found))
+        return cls(tuple(posteriors), model.likelihood)
+
+    @property
+    def solver(self) -> str:
+        """Which solver made them."""
+        return self.posteriors[0].solver
+
+    def conditionals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of each latent at vertices given by index, shape (m, L)."""
+        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
+        variance = np.stack([posterior.variance(rows) for posterior in self.posteriors], axis=1)
+        return mean, variance
+
+    def probabilities(self, rows: np.ndarray) -> np.ndarray:
+        """Return the probability of each class at vertices given by index, shape (m, C)."""
+        return as_classification(self.likelihood).probabilities(*self.conditionals(rows))
+
+    def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return joint draws, shape (size, m, L)."""
+        return np.concatenate([posterior.sample(rows, size, rng) for posterior in self.posteriors], axis=2)
+
+
+class SampledLatents(NamedTuple):
+    """The latent functions by Markov chain Monte Carlo: a mixture of Gaussians, one for each draw."""
+
+    draws: Draws
+
+    @property
+    def solver(self) -> str:
+        """How covariances are factorised."""
+        return "dense"
+
+    def probabilities(self, rows: np.ndarray) -> np.ndarray:
+        """Return the probability of each class, shape (m, C), averaged over draws."""
+        every = max(1, self.draws.latents.shape[1] // _PREDICTIVE_DRAWS)
+        return self.draws.probabilities(rows, every=every)
+
+    def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return joint draws, shape (size, m, L): for draws of the chains, what their latents say elsewhere."""
+        chains, kept = self.draws.latents.shape[:2]
+        sampled = []
+        for chain, draw in zip(rng.integers(chains, size=size), rng.integers(kept, size=size), strict=True):
+            model = self.draws.model(chain, draw)
+            noise = np.full(len(self.draws.rows), 1e-10 * float(model.kernel.diagonal(self.draws.rows).max()))
+            latents = [
+                condition(
+                    Prior(model.kernel, model.mean[latent : latent + 1]),
+                    Sites(self.draws.rows, self.draws.latents[chain, draw, :, latent : latent + 1], noise),
+                    "dense",
+                ).sample(rows, 1, rng)
+                for latent in range(self.draws.latents.shape[3])
+            ]
+            sampled.append(np.concatenate(latents, axis=2))
+        return np.concatenate(sampled)

@@ -1,0 +1,133 @@
+r"""The r x r system behind low-rank covariances: C = (W^-1 + G)^-1 = W P, P = (I + G W)^-1, for symmetric G.
+
+Where no weight is negative, by Cholesky's factor L of M = I + R G R, R = W^1/2, at half the cost: then C = R M^-1 R, and
+M has a factor exactly where prior times sites is a distribution. A filter that rises with the eigenvalue has negative
+weights; then by LU, and everything still holds.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg.lapack import dpotrf, dtrtrs
+
+from hypergauss.exceptions import NumericalError
+
+#: Weights below zero by no more than this share of the largest are zero but for rounding.
+_ROUNDING = 1e-12
+
+
+class Capacitance(ABC):
+    """C and what follows from it. ``log_det`` is log det(I + G W)."""
+
+    log_det: float
+
+    @abstractmethod
+    def times(self, b: np.ndarray) -> np.ndarray:
+        """Return C b."""
+
+    @abstractmethod
+    def residual(self, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return P b = b - G C b, given x = C b."""
+
+    @abstractmethod
+    def reduced_diagonal(self) -> np.ndarray:
+        """Return the diagonal of P G = G - G C G."""
+
+    @abstractmethod
+    def quadratic(self, F: np.ndarray) -> np.ndarray:
+        """Return f' C f for each row f."""
+
+    def matrix(self) -> np.ndarray:
+        """Return C itself."""
+        C = self.times(np.eye(self.size))
+        return (C + C.T) / 2
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number r of features."""
+
+
+def capacitance(G: np.ndarray, weights: np.ndarray) -> Capacitance:
+    """Return the system of some weights by the cheaper factorisation that they allow.
+
+    Raises `NumericalError` where I + G W has no positive determinant: prior times sites is then no distribution.
+    """
+    largest = np.abs(weights).max(initial=0.0)
+    if weights.min(initial=0.0) < -_ROUNDING * largest:
+        return _ByLU(G, weights)
+    return _ByCholesky(G, np.maximum(weights, 0.0))
+
+
+class _ByCholesky(Capacitance):
+    def __init__(self, G: np.ndarray, weights: np.ndarray) -> None:
+        self._G, self._weights, self._root = G, weights, np.sqrt(weights)
+        M = self._root[:, None] * G * self._root
+        # As much as rounding may have taken off M's least eigenvalue, so that huge weights do not end the
+        # factorisation.
+        M[np.diag_indices_from(M)] += 1.0 + 2 * np.finfo(np.float64).eps * np.trace(M)
+        self._factor, info = dpotrf(M, lower=1, clean=1)
+        if info != 0 or not np.isfinite(self._factor[-1:, -1:]).all():
+            raise NumericalError(_failed(len(G)))
+        self.log_det = 2 * float(np.log(np.diagonal(self._factor)).sum())
+
+    @property
+    def size(self) -> int:
+        return len(self._root)
+
+    def times(self, b: np.ndarray) -> np.ndarray:
+        inner = dtrtrs(self._factor, self._root[:, None] * b, lower=1)[0]
+        return self._root[:, None] * dtrtrs(self._factor, inner, lower=1, trans=1)[0]
+
+    def residual(self, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+        # b - G x loses every digit where weights are large, and x / w does where they are small.
+        large = (self._weights > 1.0)[:, None]
+        return np.where(large, x / np.where(large, self._weights[:, None], 1.0), b - self._G @ x)
+
+    def reduced_diagonal(self) -> np.ndarray:
+        T = dtrtrs(self._factor, self._root[:, None] * self._G, lower=1)[0]
+        return np.diagonal(self._G) - (T**2).sum(axis=0)
+
+    def quadratic(self, F: np.ndarray) -> np.ndarray:
+        return (dtrtrs(self._factor, (F * self._root).T, lower=1)[0] ** 2).sum(axis=0)
+
+
+class _ByLU(Capacitance):
+    def __init__(self, G: np.ndarray, weights: np.ndarray) -> None:
+        self._G, self._weights = G, weights
+        try:
+            lu, pivots = scipy.linalg.lu_factor(np.eye(len(G)) + G * weights)
+        except ValueError as error:
+            raise NumericalError(_failed(len(G))) from error
+        diagonal = np.diagonal(lu)
+        swaps = int((pivots != np.arange(len(pivots))).sum())
+        if not np.prod(np.sign(diagonal)) * (1 - 2 * (swaps % 2)) > 0:
+            raise NumericalError(_failed(len(G)))
+        self.log_det = float(np.log(np.abs(diagonal)).sum())
+        self._P = scipy.linalg.lu_solve((lu, pivots), np.eye(len(G)), check_finite=False)
+
+    @property
+    def size(self) -> int:
+        return len(self._weights)
+
+    def times(self, b: np.ndarray) -> np.ndarray:
+        return self._weights[:, None] * (self._P @ b)
+
+    def residual(self, b: np.ndarray, x: np.ndarray) -> np.ndarray:  # noqa: ARG002
+        return self._P @ b
+
+    def reduced_diagonal(self) -> np.ndarray:
+        return (self._P * self._G.T).sum(axis=1)
+
+    def quadratic(self, F: np.ndarray) -> np.ndarray:
+        return ((F @ self.matrix()) * F).sum(axis=1)
+
+
+def _failed(size: int) -> str:
+    return (
+        f"The system of the {size} features is singular or not finite. Likely causes: a noise variance too small for "
+        "the kernel's variance, or hyperparameters at the edge of their range."
+    )
