@@ -199,9 +199,12 @@ class Posterior(ABC):
         The log density of the sites under the prior.
     solver : str
         Which solver made it.
+    is_by_products : bool
+        Whether means are products with the Laplacian itself, whatever eigenvectors a kernel may have too.
     """
 
     solver: ClassVar[str]
+    is_by_products: ClassVar[bool] = False
     log_evidence: float
 
     def __init__(self, prior: Prior, sites: Sites) -> None:
