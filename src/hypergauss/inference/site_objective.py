@@ -23,7 +23,7 @@ from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
 
 #: The loop ends when a step gains less than this for each observation: while learning, and for a final answer.
-LOOSE, TIGHT = 1e-7, 1e-12
+LOOSE, TIGHT = 1e-8, 1e-12
 #: Or after this many steps, or at this step length.
 _MOST_STEPS, _SHORTEST = 300, 1e-6
 #: How a step's length follows success and failure. Where full steps, of length 1, creep, longer ones do not.
@@ -33,7 +33,7 @@ _NEAR = 1e-2
 #: Steps that the next one is mixed from, the share of what they leave that is taken, and how many are tried at once.
 _MEMORY, _DAMPING, _MOST_MIXED = 8, 0.3, 40
 #: The gain of an iteration, for each observation, that ends a search over hyperparameters.
-_LEAST_GAIN = 1e-6
+_LEAST_GAIN = 1e-7
 
 
 class Settled(NamedTuple):
