@@ -6,26 +6,25 @@ and for a filter of the spectrum K = rest I + U diag(w) U', where A = U diag(s) 
 
     K_vt a = rest a_v + sum over e of A_ve g_e,    g = V diag(w / s) U_t' a.
 
-Each hyperedge has one value g_e, which it tells all its members, as loudly as they take part (A_ve). Where the solver
-is the iterative one, K is a polynomial p of Delta = I - A A', and division by 1 - l leaves p(l) = p(1) + (1 - l) q(l):
+Each hyperedge has one value g_e, which it tells all its members, as loudly as they take part (A_ve). Where a posterior
+is found by products, K is a polynomial p of Delta = I - A A', and division by 1 - l leaves p(l) = p(1) + (1 - l) q(l):
 
     K_vt a = p(1) a_v + sum over e of A_ve g_e,       g = A' q(Delta) a.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.polynomial.chebyshev import chebdiv
 
-from hypergauss.solvers.base import Posterior
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
-from hypergauss.kernels.base import feature_weights, remainder
 from hypergauss.kernels.polynomial import filter_expansion
-from hypergauss.operators import LocalLaplacian
-from hypergauss.spectrum import chebyshev
+from hypergauss.operators import LocalLaplacian, scattered
+from hypergauss.solvers.base import Posterior
+from hypergauss.spectrum import EigenSpectrum, chebyshev
 from hypergauss.spectrum.laplacians import MatrixFreeLaplacian, ZhouLaplacian
 
 #: Singular values, relative to one, below which a left vector is no longer told by the right one.
@@ -62,18 +61,12 @@ def edge_parts(posterior: Posterior, row: int, label: str = "hypergraph") -> lis
 
     Arrays have one column an output.
     """
-    rows = np.asarray(posterior.sites.rows)
-    kernel, by_products = posterior.prior.kernel, _is_by_products(posterior)
+    kernel, rows = posterior.prior.kernel, posterior.sites.rows
     return [
         part
         for column in posterior.dual_weights().T
-        for part in _parts(kernel, row, rows, column, label, by_products=by_products)
+        for part in _parts(kernel, row, rows, column, label, by_products=posterior.is_by_products)
     ]
-
-
-def _is_by_products(posterior: Posterior) -> bool:
-    """Return whether means are products with the Laplacian itself, whatever eigenvectors a kernel may have too."""
-    return posterior.solver == "iterative"
 
 
 def _parts(
@@ -89,16 +82,19 @@ def _parts(
         is_filter = by_products and isinstance(second, SpectralKernel)
         if is_filter or (_has_edges(second) and not _has_edges(first)):
             first, second = second, first
-        weighed = np.asarray(second.gram([row], rows))[0] * alpha
+        weighed = second.gram([row], rows)[0] * alpha
         own = kernel.labels[0] if first is kernel.factors[0] else kernel.labels[1]
         return _parts(first, row, rows, weighed, own, by_products=by_products)
     if isinstance(kernel, SpectralKernel) and _has_edges(kernel):
-        return [_spectral_part(kernel, row, rows, alpha, label, by_products=by_products)]
+        incidence = _incidence(kernel)[[row]]
+        voices = _voices(kernel, rows, alpha, by_products=by_products)
+        told = incidence.data * voices.values[incidence.indices]
+        return [Part(label, incidence.indices, told, float(voices.rest[row]))]
     none = np.zeros(0)
     if by_products and isinstance(kernel, SpectralKernel):
         whole = float(_filtered(kernel, rows, alpha, filter_expansion(kernel, _TOLERANCE).coefficients)[row])
     else:
-        whole = float(np.asarray(kernel.gram([row], rows))[0] @ alpha)
+        whole = float(kernel.gram([row], rows)[0] @ alpha)
     return [Part(label, none.astype(int), none, whole)]
 
 
@@ -113,11 +109,12 @@ def _has_edges(kernel: Kernel) -> bool:
     return isinstance(source, ZhouLaplacian)
 
 
-def _incidence(kernel: Any) -> sp.csr_array:
+def _incidence(kernel: SpectralKernel) -> sp.csr_array:
     """Return the normalised incidence of a kernel that speaks through hyperedges."""
     source = kernel.spectrum.source
-    held: Any = source.products if isinstance(source, MatrixFreeLaplacian) else source.incidence
-    return held.incidence if isinstance(held, LocalLaplacian) else held.scipy()
+    if isinstance(source, MatrixFreeLaplacian):
+        return source.products.incidence  # type: ignore[attr-defined]
+    return source.incidence.scipy()  # type: ignore[attr-defined]
 
 
 class EdgeValues(NamedTuple):
@@ -130,63 +127,48 @@ class EdgeValues(NamedTuple):
 
 def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph") -> list[EdgeValues]:
     """Return the g of each part that speaks through hyperedges; none of a product, where g differs between vertices."""
-    rows, alpha = np.asarray(posterior.sites.rows), posterior.dual_weights()[:, output]
+    rows, alpha = posterior.sites.rows, posterior.dual_weights()[:, output]
     kernel = posterior.prior.kernel
     parts = kernel.terms if isinstance(kernel, Sum) else (kernel,)
     labels = kernel.labels if isinstance(kernel, Sum) else (label,)
     found = []
     for part, own in zip(parts, labels, strict=True):
         if isinstance(part, SpectralKernel) and _has_edges(part):
-            A = _incidence(part)
-            voices = _voices(part, rows, alpha, by_products=_is_by_products(posterior))
-            found.append(EdgeValues(own, A, voices.of(np.arange(A.shape[1]))))
+            voices = _voices(part, rows, alpha, by_products=posterior.is_by_products)
+            found.append(EdgeValues(own, _incidence(part), voices.values))
     return found
 
 
 class _Voices(NamedTuple):
-    """g = V c, and what stays with the vertices themselves: U d + rest a."""
+    """g, shape (M,), and what stays with each vertex itself, shape (N,)."""
 
-    edge_vectors: np.ndarray
-    through: np.ndarray  # c
-    untold: np.ndarray  # d, along singular vectors of so small a value that no hyperedge tells them
-    rest: float
-
-    def of(self, edges: np.ndarray) -> np.ndarray:
-        """Return g at some hyperedges."""
-        return self.edge_vectors[edges] @ self.through
+    values: np.ndarray
+    rest: np.ndarray
 
 
-def _voices(kernel: Any, rows: np.ndarray, alpha: np.ndarray, *, by_products: bool) -> _Voices:
-    """Return what hyperedges tell, from eigenvectors; by products g itself, as the only vector."""
-    spectrum = kernel.spectrum  # a hypergraph's, which has singular values and vectors of both sides
-    if not by_products:
-        s = spectrum.singular_values
-        coefficients = np.asarray(feature_weights(kernel)) * (spectrum.vertex_vectors[rows].T @ alpha)
-        clear = s > _SMALL
-        through = np.where(clear, coefficients / np.where(clear, s, 1.0), 0.0)
-        return _Voices(
-            spectrum.edge_vectors, through, np.where(clear, 0.0, coefficients), float(remainder(kernel, None))
-        )
-    quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
-    g = _incidence(kernel).T @ _filtered(kernel, rows, alpha, quotient)
-    nothing = np.zeros(spectrum.vertex_vectors.shape[1])
-    return _Voices(g[:, None], np.ones(1), nothing, float(rest[0]) * float(kernel.density().scale))
+def _voices(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray, *, by_products: bool) -> _Voices:
+    """Return what hyperedges tell: by products, or from eigenvectors."""
+    own = np.zeros(kernel.num_vertices)
+    spectrum = kernel.spectrum
+    if by_products:
+        quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
+        own[rows] += float(rest[0]) * float(kernel.density().scale) * alpha
+        return _Voices(_incidence(kernel).T @ _filtered(kernel, rows, alpha, quotient), own)
+    if not isinstance(spectrum, EigenSpectrum) or spectrum.singular_values is None or spectrum.edge_vectors is None:
+        raise TypeError(f"Hyperedges tell what singular vectors say of both sides. Got {spectrum!r}.")
+    weights, remainder = kernel.structure(None)
+    coefficients = weights * (spectrum.vertex_vectors[rows].T @ alpha)
+    clear = spectrum.singular_values > _SMALL
+    through = np.divide(coefficients, spectrum.singular_values, out=np.zeros_like(coefficients), where=clear)
+    if not clear.all():  # along singular vectors of so small a value, no hyperedge tells anything
+        own += spectrum.vertex_vectors[:, ~clear] @ coefficients[~clear]
+    own[rows] += float(remainder) * alpha
+    return _Voices(spectrum.edge_vectors @ through, own)
 
 
-def _filtered(kernel: Any, rows: np.ndarray, alpha: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+def _filtered(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
     """Return a polynomial of Delta, times the kernel's scale, of numbers at some vertices and zero elsewhere."""
     operator = kernel.spectrum.source.multiplier()
-    whole = np.zeros((operator.size, 1))
-    whole[rows, 0] = float(kernel.density().scale) * alpha
     expansion = chebyshev.Expansion(coefficients, operator.upper or 1.0, 0.0)
-    return operator.array(chebyshev.apply(operator, expansion, operator.vector(whole)))[:, 0]
-
-
-def _spectral_part(
-    kernel: Any, row: int, rows: np.ndarray, alpha: np.ndarray, label: str, *, by_products: bool
-) -> Part:
-    incidence = _incidence(kernel)[[row]]
-    voices = _voices(kernel, rows, alpha, by_products=by_products)
-    rest = voices.rest * float(alpha[rows == row].sum())
-    rest += float(kernel.spectrum.vertex_vectors[row] @ voices.untold)
-    return Part(label, incidence.indices, incidence.data * voices.of(incidence.indices), rest)
+    block = scattered(operator, rows, float(kernel.density().scale) * alpha)
+    return operator.array(chebyshev.apply(operator, expansion, block))[:, 0]

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss import Spectrum
-from hypergauss.inference import Observations, Prior, condition
 from hypergauss.kernels import Bernstein, Diffusion, Kernel, Linear, Matern
+from hypergauss.solvers import GaussianModel, Observations, Prior, condition, solver_for
+from hypergauss.spectrum import Spectrum
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes
 
@@ -29,12 +29,20 @@ class Problem(NamedTuple):
     def observations(self):
         return Observations.of(self.rows, self.y, None if np.ndim(self.noise) == 0 else self.noise)
 
+    def model(self):
+        """Return the model; where noise is known, that of the model is not used."""
+        return GaussianModel(self.kernel, self.noise if np.ndim(self.noise) == 0 else 1.0, self.mean)
+
     def posterior(self, solver):
         return condition(Prior(self.kernel, self.mean), self.observations().sites(self.noise), solver)
 
+    def objective(self, solver):
+        observations = self.observations()
+        return solver_for(self.kernel, observations.rows, solver).objective(observations)
+
     @property
     def covariance(self):
-        return np.asarray(self.kernel.gram())
+        return self.kernel.gram()
 
     def exact(self):
         return oracles.posterior(self.covariance, self.rows, self.y, self.noise, self.mean)

@@ -2,5 +2,6 @@
 
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.posterior import IterativePosterior
+from hypergauss.solvers.iterative.solver import IterativeSolver
 
-__all__ = ["Iterative", "IterativePosterior"]
+__all__ = ["Iterative", "IterativePosterior", "IterativeSolver"]

@@ -12,13 +12,14 @@ known, and probes are multiples of all unit vectors, for the gradient's sake.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss.solvers.iterative.conjugate_gradients import Solution
-from hypergauss.solvers.iterative.system import FactorisedSystem, System
+from hypergauss.operators import Block, scattered
 from hypergauss.operators.base import random_signs
+from hypergauss.solvers.conjugate_gradients import Solution
+from hypergauss.solvers.iterative.system import FactorisedSystem, System
 
 #: The rate at which quadrature is taken to converge where it does not show.
 _SLOWEST = 0.5
@@ -27,8 +28,8 @@ _SLOWEST = 0.5
 class Probes(NamedTuple):
     """Solved probes z: B^-1 z and P^-1 z, blocks of shape (N, s), and what they say of the determinant."""
 
-    solved: Any
-    preconditioned: Any
+    solved: Block
+    preconditioned: Block
     value: float
     standard_error: float
 
@@ -80,7 +81,7 @@ def _log_forms(solution: Solution, squares: np.ndarray) -> np.ndarray:
     return (rule.weights * logs).sum(axis=1)
 
 
-def _draw(system: System) -> Any:
+def _draw(system: System) -> Block:
     """Return random probes."""
     preconditioner, operator, options = system.preconditioner, system.operator, system.workspace.options
     count, rng = options.probes_for(operator.size), options.generator(2)
@@ -88,10 +89,8 @@ def _draw(system: System) -> Any:
     return preconditioner.colour(white, random_signs((preconditioner.rank, count), rng))
 
 
-def _spanning(system: FactorisedSystem) -> Any:
+def _spanning(system: FactorisedSystem) -> Block:
     """Return probes with nothing random about them: the mean of z z' is P itself."""
     n, k = len(system.rows), system.preconditioner.rank
     units = np.sqrt(n + k) * np.eye(n + k)
-    white = np.zeros((system.operator.size, n + k))
-    white[system.rows] = units[:n]
-    return system.preconditioner.colour(system.operator.vector(white), units[n:])
+    return system.preconditioner.colour(scattered(system.operator, system.rows, units[:n]), units[n:])

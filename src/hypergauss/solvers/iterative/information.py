@@ -16,19 +16,18 @@ which is s' I s / 2 to second order. What of the change lies outside the span of
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Self
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
-from jaxtyping import Array, Float
 
-from hypergauss.solvers.iterative.covariance import Coefficients, Forms
-from hypergauss.solvers.iterative.system import System
+from hypergauss import parameters
 from hypergauss.learning.trust_region import LocalModel
+from hypergauss.operators import Block
+from hypergauss.parameters import Parametrised
+from hypergauss.solvers.iterative.numbers import Layout
+from hypergauss.solvers.iterative.system import System
 
 #: Relative residual of its systems: a curvature that is a few percent off leads to the same top.
 _SOLVED = 0.1
@@ -36,121 +35,162 @@ _SOLVED = 0.1
 _LEAST_SHARE = 1e-10
 
 
-class Numbers(NamedTuple):
-    """All that hyperparameters set: K's numbers, the noise of n sites, and the mean; or their derivatives."""
+class Numbers:
+    """All that a model's hyperparameters set, as one vector: its kernel's numbers, then fields of its own.
 
-    kernel: Coefficients
-    noise: Float[Array, " n"]
-    mean: Float[Array, " L"]
+    Parameters
+    ----------
+    layout : Layout
+        Of the kernel's numbers.
+    fields : str
+        Hyperparameters of the model itself that belong to it.
+    """
+
+    def __init__(self, layout: Layout, *fields: str) -> None:
+        self.layout, self.fields = layout, fields
+
+    def of(self, model: Parametrised) -> np.ndarray:
+        """Return the numbers at a model's hyperparameters, shape (Q,)."""
+        own = [np.ravel(getattr(model, field)) for field in self.fields]
+        return np.concatenate([self.layout.numbers(model.kernel), *own])  # type: ignore[attr-defined]
+
+    def tangents(self, model: Parametrised) -> np.ndarray:
+        """Return their derivatives in each coordinate of the model, shape (p, Q)."""
+        is_kernels = [slot.path[0] == "kernel" for slot in parameters.slots(model) for _ in range(slot.size)]
+        of_kernel = np.zeros((len(is_kernels), self.layout.size))
+        of_kernel[np.array(is_kernels, dtype=bool)] = self.layout.tangents(model.kernel)  # type: ignore[attr-defined]
+        own = [
+            parameters.gather(model, {field: unit.reshape(np.shape(getattr(model, field)))})
+            for field in self.fields
+            for unit in np.eye(np.size(getattr(model, field)))
+        ]
+        return np.column_stack([of_kernel, *own])
 
 
-class Curvature(NamedTuple):
-    """What b and I are made of; every array but the last has a first axis for the p hyperparameters."""
+class Information(NamedTuple):
+    """What b and I are made of: the slopes of b, a first axis for the p hyperparameters, and I.
 
-    kernel: Forms
-    noise: np.ndarray  # (p, n)
-    mean: np.ndarray  # (p, L)
-    half_inverse: np.ndarray  # R with R R' = I^-1, shape (p, p)
+    Attributes
+    ----------
+    kernel : array, shape (p, q)
+        In the kernel's numbers.
+    noise : array, shape (p,)
+        In the noise variance.
+    mean : array, shape (p, L)
+        In the mean of each output.
+    half_inverse : array, shape (p, p)
+        R with R R' = I^-1.
+    """
 
-    def loss(self, here: Numbers, there: Numbers) -> Float[Array, ""]:
-        """Return b' I^-1 b / 8 for the move from one point to another."""
-        moved = jax.tree.map(lambda new, old: new - old, there, here)
-        by_kernel = jax.vmap(moved.kernel.meet)(self.kernel)
-        b = by_kernel + self.noise @ moved.noise + self.mean @ moved.mean
-        return ((b @ self.half_inverse) ** 2).sum() / 8
+    kernel: np.ndarray
+    noise: np.ndarray
+    mean: np.ndarray
+    half_inverse: np.ndarray
 
     @classmethod
-    def of(cls, system: System, alpha: Any, tangents: Numbers, rows: np.ndarray) -> Self:
-        """Solve for the derivatives of C, each array of ``tangents`` with a first axis for these, times alpha.
+    def of(
+        cls,
+        system: System,
+        alpha: Block,
+        layout: Layout,
+        *,
+        kernel: np.ndarray,
+        mean: np.ndarray,
+        noise: np.ndarray | None = None,
+        unit_noise: Block | None = None,
+    ) -> Self:
+        """Solve for the derivatives of C times alpha.
 
         A hyperparameter of the mean has information of its own, m_i' C^-1 m_j with m_j its derivative: it counts twice,
         since I halves it. What it has in common with others is zero on average, and of no matter here.
+
+        Parameters
+        ----------
+        system : System
+            For C.
+        alpha : block, shape (N, L)
+            Of the targets.
+        layout : Layout
+            Of the kernel's numbers.
+        kernel, mean, noise : arrays, shape (p, q), (p, L) and (p,)
+            Derivatives of the kernel's numbers, the means and the noise variance in each hyperparameter.
+        unit_noise : block, shape (N, 1), optional
+            The derivative of the sites' variances in the noise variance, if they have one.
         """
-        operator, covariance = system.operator, system.covariance
-        outputs = alpha.shape[1]
-        images = covariance.derivatives(tangents.kernel, alpha)
-        for j, (noise, mean) in enumerate(zip(np.asarray(tangents.noise), np.asarray(tangents.mean), strict=True)):
-            if noise.any():
-                images[j] = images[j] + _scattered(operator, rows, noise) * alpha
-            if mean.any():
-                images[j] = images[j] + np.sqrt(2.0) * mean
+        operator, covariance, outputs = system.operator, system.covariance, alpha.shape[1]
+        images = covariance.derivatives(layout, kernel, alpha)
+        for j, by_output in enumerate(mean):
+            if noise is not None and noise[j] != 0:
+                images[j] = images[j] + (noise[j] * unit_noise) * alpha
+            if by_output.any():
+                images[j] = images[j] + np.sqrt(2.0) * by_output
         Q = operator.settle(system.root * operator.concatenate(images))
         solved = operator.settle(system.solve(Q, tolerance=_SOLVED).x)
         products = operator.fetch(Q.T @ solved).reshape(len(images), outputs, len(images), outputs)
         information = 0.5 * np.einsum("ilkl->ik", products)
         solved = operator.settle(system.root * solved)
         parts = [solved[:, start : start + outputs] for start in range(0, solved.shape[1], outputs)]
-        forms = [covariance.forms(part, alpha) for part in parts]
+        of_noise = np.zeros(len(parts))
+        if unit_noise is not None:
+            of_noise = np.array([operator.fetch((unit_noise * part * alpha).sum()) for part in parts])
         return cls(
-            jax.tree.map(lambda *leaves: np.stack(leaves), *forms),
-            np.stack([operator.array(part * alpha, rows).sum(axis=1) for part in parts]),
+            np.stack([layout.slopes(covariance.forms(part, alpha)) for part in parts]),
+            of_noise,
             np.sqrt(2.0) * np.stack([operator.fetch(part.sum(axis=0)) for part in parts]),
             _half_inverse(information),
         )
 
 
-class Setting(Protocol):
-    """An objective with all but its hyperparameters set, as a tree that can be compiled."""
+class Loss(NamedTuple):
+    """b' I^-1 b / 8 as a function of how the numbers of a model have changed: b = slopes times the change."""
 
-    def linear(self, theta: Array) -> Array:
-        """Return a function with the objective's gradient, linear in what `numbers` gives."""
+    slopes: np.ndarray  # (p, Q)
+    half_inverse: np.ndarray  # (p, p)
 
-    def numbers(self, theta: Array) -> list[Numbers]:
-        """Return what each of several Gaussian fields depends on."""
+    def at(self, change: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the loss, and its slopes in the numbers, shape (Q,)."""
+        whitened = (self.slopes @ change) @ self.half_inverse
+        return float(whitened @ whitened) / 8, (self.half_inverse @ whitened) @ self.slopes / 4
+
+
+#: A part of an objective: from a model to its value, and the gradient in the model's coordinates.
+Part = Callable[[Parametrised], tuple[float, np.ndarray]]
 
 
 def local_model(
-    theta: np.ndarray, value: float, setting: Setting, curvatures: Callable[[list[Numbers]], list[Curvature]]
+    model: Parametrised, value: float, numbers: Numbers, slopes: np.ndarray, losses: Sequence[Loss], beyond: Part
 ) -> LocalModel:
-    """Return an objective around a point: its linear function less the loss of each field.
+    """Return an objective around a model: what is linear in its numbers, less the loss of each field.
 
     Parameters
     ----------
-    theta, value : array and float
-        The point, and the objective there.
-    setting : Setting
-        The objective's parts.
-    curvatures : callable
-        Derivatives of each field's numbers -> its curvature.
+    model : Parametrised
+        The point, with a ``kernel``.
+    value : float
+        The objective there.
+    numbers : Numbers
+        What the model's Gaussian fields depend on.
+    slopes : array, shape (Q,)
+        Of the objective in these.
+    losses : sequence of Loss
+        Of each Gaussian field.
+    beyond : callable
+        What else of the objective hyperparameters reach.
     """
-    here, tangents = _tangents(jnp.asarray(theta), setting)
-    losses = curvatures(tangents)
-    level, gradient = _linear(jnp.asarray(theta), setting)
+    here, level = numbers.of(model), beyond(model)[0]
 
-    def gain(there: np.ndarray) -> tuple[float, np.ndarray]:
-        height, slope = _height(jnp.asarray(there), setting, losses, here)
-        return float(height - level), np.asarray(slope)
+    def gain(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        there = parameters.unpack(model, theta)
+        change = numbers.of(there) - here
+        lost = [loss.at(change) for loss in losses]
+        more, gradient = beyond(there)
+        height = float(slopes @ change) - sum(loss for loss, _ in lost) + more - level
+        steepness = slopes - sum(by_number for _, by_number in lost)
+        return height, numbers.tangents(there) @ steepness + gradient
 
-    return LocalModel(value, np.asarray(gradient), gain)
-
-
-@eqx.filter_jit
-def _linear(theta: Array, setting: Setting) -> tuple[Array, Array]:
-    return jax.value_and_grad(setting.linear)(theta)
-
-
-@eqx.filter_jit
-def _tangents(theta: Array, setting: Setting) -> tuple[list[Numbers], list[Numbers]]:
-    """Return the numbers, and their derivatives in each coordinate as the first axis."""
-    by_last = jax.jacfwd(setting.numbers)(theta)
-    return setting.numbers(theta), jax.tree.map(lambda leaf: jnp.moveaxis(leaf, -1, 0), by_last)
-
-
-@eqx.filter_jit
-def _height(theta: Array, setting: Setting, curvatures: list[Curvature], here: list[Numbers]) -> tuple[Array, Array]:
-    def height(theta: Array) -> Array:
-        fields = zip(curvatures, here, setting.numbers(theta), strict=True)
-        return setting.linear(theta) - sum(curvature.loss(old, new) for curvature, old, new in fields)
-
-    return jax.value_and_grad(height)(theta)
+    return LocalModel(value, gain(parameters.pack(model))[1], gain)
 
 
 def _half_inverse(information: np.ndarray) -> np.ndarray:
     values, vectors = scipy.linalg.eigh((information + information.T) / 2)
     return vectors / np.sqrt(np.maximum(values, max(_LEAST_SHARE * values[-1], np.finfo(float).tiny)))
-
-
-def _scattered(operator: Any, rows: np.ndarray, numbers: np.ndarray) -> Any:
-    whole = np.zeros((operator.size, 1))
-    whole[rows, 0] = numbers
-    return operator.vector(whole)

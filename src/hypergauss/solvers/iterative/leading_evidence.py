@@ -10,41 +10,37 @@ log-normal prior on the share of background does.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Float
+import scipy.linalg
 from scipy.optimize import minimize
 
 from hypergauss import parameters
-from hypergauss.solvers.iterative.covariance import Skeleton
+from hypergauss.learning.priors import Matched, log_prior, log_prior_gradient
+from hypergauss.solvers.base import GaussianModel
+from hypergauss.solvers.iterative.numbers import Deflated, deflated
 from hypergauss.solvers.iterative.system import Workspace
-from hypergauss.learning.priors import Matched, log_prior
+from hypergauss.solvers.iterative.terms import Terms
 from hypergauss.solvers.sites import Observations
 
 #: The share of background in d that is expected, and the spread of its logarithm.
 _SHARE, _SPREAD = 0.03, 1.0
-#: Keeps roots of gains differentiable where they vanish.
-_LEAST_GAIN = 1e-12
+#: The loss, for each site, where it cannot be evaluated.
+_FAILED = 1e10
 
 
 class LeadingEvidence(NamedTuple):
     """The log evidence of a Gaussian model whose kernel is taken for its leading eigenvectors and a background."""
 
-    template: Any
-    skeleton: Skeleton
-    priors: Matched
+    terms: Terms
     ritz_values: np.ndarray
     gram: np.ndarray  # G, shape (k, k)
     along: np.ndarray  # Q_t' [y, 1], shape (k, L + 1)
     products: np.ndarray  # [y, 1]' [y, 1], shape (L + 1, L + 1)
 
     @classmethod
-    def of(cls, model: Any, observations: Observations, workspace: Workspace, priors: Matched) -> Self | None:
+    def of(cls, workspace: Workspace, observations: Observations) -> Self | None:
         """Gather the sums, or return None where they are not enough.
 
         That is where sites have noise of their own, where there are no eigenvectors, or where no term of the kernel is
@@ -52,51 +48,67 @@ class LeadingEvidence(NamedTuple):
         """
         workspace.find_subspace()
         subspace = workspace.subspace
-        is_plain = any(
-            is_first and weights is None for _, weights, _, is_first in workspace.structure.skeleton.spectral
-        )
-        if subspace is None or not observations.is_uniform or not is_plain:
+        if subspace is None or not observations.is_uniform or not workspace.terms.plain:
             return None
         Q = workspace.operator.array(subspace.vectors, observations.rows).astype(np.float64)
         data = np.hstack([observations.mean, np.ones((len(observations.rows), 1))])
-        skeleton = workspace.structure.skeleton
-        return cls(model, skeleton, priors, subspace.values, Q.T @ Q, Q.T @ data, data.T @ data)
+        return cls(workspace.terms, subspace.values, Q.T @ Q, Q.T @ data, data.T @ data)
 
-    def highest(self, start: np.ndarray) -> np.ndarray:
-        """Return the coordinates at its top, found from a start."""
-        limits = parameters.bounds(self.template)
+    def highest(self, start: GaussianModel, priors: Matched) -> np.ndarray:
+        """Return the coordinates at the top of log evidence plus log prior, found from a start."""
+        size = self.products[-1, -1]
 
         def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
-            value, gradient = _value_and_gradient(jnp.asarray(theta), self)
-            return -float(value) / self._size, -np.asarray(gradient) / self._size
+            model = parameters.unpack(start, theta)
+            try:
+                with np.errstate(all="ignore"):
+                    value, gradient = self.value_and_gradient(model)
+            except scipy.linalg.LinAlgError:
+                value, gradient = np.nan, np.zeros_like(theta)
+            value, gradient = value + log_prior(model, priors), gradient + log_prior_gradient(model, priors)
+            if not (np.isfinite(value) and np.isfinite(gradient).all()):  # beyond what the arithmetic can carry
+                return _FAILED, np.zeros_like(theta)
+            return -value / size, -gradient / size
 
         # The prior on the share is a few nats of many thousand: the search must not end before it is felt.
         tight = {"ftol": 1e-14, "gtol": 1e-9}
-        return minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=tight).x
+        limits, first = parameters.bounds(start), parameters.pack(start)
+        return minimize(loss, first, jac=True, method="L-BFGS-B", bounds=limits, options=tight).x
 
-    @property
-    def _size(self) -> Any:
-        """How many sites there are."""
-        return self.products[-1, -1]
+    def value_and_gradient(self, model: GaussianModel) -> tuple[float, np.ndarray]:
+        r"""Return the log evidence plus the log prior of the share, and the gradient in the model's coordinates.
 
-    def log_evidence(self, theta: Array) -> Float[Array, ""]:
-        """Return the log evidence plus log priors at coordinates theta."""
-        model = parameters.unpack(self.template, theta)
-        background, gains = self.skeleton.deflated(model.kernel, jnp.asarray(self.ritz_values))
-        d = model.noise_variance + background
-        centring = jnp.vstack([jnp.eye(len(model.mean)), -model.mean])  # [y, 1] times this is y - mean
-        squares = jnp.diagonal(centring.T @ self.products @ centring).sum()
-        root = jnp.sqrt(gains + _LEAST_GAIN)
-        factor = jnp.linalg.cholesky(jnp.eye(len(root)) + root[:, None] * self.gram * root / d)
-        inside = solve_triangular(factor, root[:, None] * (self.along @ centring), lower=True) / d
-        n, outputs = self._size, len(model.mean)
-        log_det = n * jnp.log(d) + 2 * jnp.log(jnp.diagonal(factor)).sum()
-        quadratic = squares / d - (inside**2).sum()
-        value = -0.5 * (quadratic + outputs * (log_det + n * jnp.log(2 * jnp.pi)))
-        of_share = -0.5 * (jnp.log(background / d / _SHARE) / _SPREAD) ** 2
-        return value + of_share + log_prior(model, self.priors)
+        With r = y - mean, M = I + D^1/2 G D^1/2 / d and S = D^1/2 M^-1 D^1/2 / d,
 
+            C^-1 r = (r - Q S Q'r) / d,    Q'C^-1 Q = (G - G S G) / d,    tr C^-1 = (n - tr S G) / d,
 
-@eqx.filter_jit
-def _value_and_gradient(theta: Array, evidence: LeadingEvidence) -> tuple[Array, Array]:
-    return jax.value_and_grad(evidence.log_evidence)(theta)
+        and the slopes in d and D_j are those of C: dC = I and Q_j Q_j'.
+        """
+        background, gains = deflated(self.terms, model.kernel, self.ritz_values)
+        d = float(model.noise_variance + background)
+        n, outputs, G = self.products[-1, -1], len(model.mean), self.gram
+        centring = np.vstack([np.eye(outputs), -model.mean])  # [y, 1] times this is y - mean
+        along = self.along @ centring
+        root = np.sqrt(gains)
+        inner = np.eye(len(root)) + root[:, None] * G * root / d
+        factor = scipy.linalg.cho_factor(inner, lower=True, check_finite=False)
+        S = root[:, None] * scipy.linalg.cho_solve(factor, np.diag(root), check_finite=False) / d
+        inside = S @ along
+        squares = np.trace(centring.T @ self.products @ centring)
+        quadratic = (squares - (along * inside).sum()) / d
+        log_det = n * np.log(d) + 2 * np.log(np.diagonal(factor[0])).sum()
+        z = np.log(background / d / _SHARE) / _SPREAD
+        value = -0.5 * (quadratic + outputs * (log_det + n * np.log(2 * np.pi)) + z**2)
+
+        weighted = (along - G @ inside) / d  # Q'C^-1 r
+        norm = (squares - 2 * (along * inside).sum() + (inside * (G @ inside)).sum()) / d**2  # |C^-1 r|^2
+        in_d = 0.5 * (norm - outputs * (n - (S * G).sum()) / d)
+        in_gains = 0.5 * ((weighted**2).sum(axis=1) - outputs * (np.diagonal(G) - ((G @ S) * G).sum(axis=1)) / d)
+        in_mean = (self.products[-1] @ centring - self.along[:, -1] @ inside) / d  # 1'C^-1 r
+        of_share = -z / _SPREAD
+        slopes = Deflated(in_d + of_share * (1 / background - 1 / d), in_gains)
+        in_kernel = parameters.pull_back(
+            model.kernel, lambda kernel: deflated(self.terms, kernel, self.ritz_values), slopes
+        )
+        gradients = {"kernel": in_kernel, "noise_variance": in_d - of_share / d, "mean": in_mean}
+        return float(value), parameters.gather(model, gradients)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from hypergauss.operators import Block, column_slices, scattered
+from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.iterative.determinant import Probes, log_determinant
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.system import System, Workspace, evidence_system
-from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.sites import Sites
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
 _MARGIN = 0.1
 #: The smallest residual that is ever asked for.
 _FINEST = 1e-12
-#: Columns that are solved for at once.
-_AT_ONCE = 16
 
 
 class Estimate(NamedTuple):
@@ -41,6 +40,13 @@ class IterativePosterior(Posterior):
     Means are exact to the tolerance. Variances of a few vertices are too, by a solve each; those of many come from
     draws by pathwise conditioning (Wilson et al., 2021), f + K alpha with alpha solved for the draw's own residual.
 
+    Parameters
+    ----------
+    prior, sites : Prior and Sites
+        What is conditioned, and on what.
+    workspace : Workspace
+        Of the prior's kernel, and what has been found for it before.
+
     Attributes
     ----------
     log_evidence : float
@@ -48,20 +54,21 @@ class IterativePosterior(Posterior):
     """
 
     solver: ClassVar[str] = "iterative"
+    is_by_products: ClassVar[bool] = True
 
-    def __init__(
-        self, prior: Prior, sites: Sites, options: Iterative | None = None, workspace: Workspace | None = None
-    ) -> None:
+    def __init__(self, prior: Prior, sites: Sites, workspace: Workspace) -> None:
         super().__init__(prior, sites)
-        precision = 1.0 / np.asarray(sites.variance)
+        precision = 1.0 / sites.variance
         if not (precision >= 0).all():
             raise ValueError("The iterative solver needs sites with positive variances. Use `solver='dense'`.")
-        self.options = Iterative() if options is None else options
-        self.workspace = Workspace(prior.kernel, self.options) if workspace is None else workspace
-        self._operator = self.workspace.operator
-        whole = np.zeros((prior.kernel.num_vertices, 1))
-        whole[sites.rows, 0] = precision
-        self._precision = self._operator.vector(whole)
+        self.workspace = workspace
+        self._operator = workspace.operator
+        self._precision = scattered(self._operator, sites.rows, precision)
+
+    @property
+    def options(self) -> Iterative:
+        """The solver's settings."""
+        return self.workspace.options
 
     @cached_property
     def _system(self) -> System:
@@ -72,9 +79,10 @@ class IterativePosterior(Posterior):
         return System(self.workspace, self.prior.kernel, self._precision, self.options.sample_tolerance)
 
     @cached_property
-    def _alpha(self) -> Any:
+    def _alpha(self) -> Block:
         """(K_tt + Sigma)^-1 (z - mean), zero where nothing is observed, shape (N, L)."""
-        return self._solve(self._system, self._scattered(np.asarray(self.sites.mean) - self.prior.mean))
+        targets = scattered(self._operator, self.sites.rows, self.sites.mean - self.prior.mean)
+        return self._solve(self._system, targets)
 
     @cached_property
     def _mean(self) -> np.ndarray:
@@ -93,7 +101,7 @@ class IterativePosterior(Posterior):
     @cached_property
     def log_evidence_estimate(self) -> Estimate:
         """The log evidence with the standard error that its stochastic log determinant has."""
-        targets = np.asarray(self.sites.mean) - self.prior.mean
+        targets = self.sites.mean - self.prior.mean
         quadratic = float((targets * self.dual_weights()).sum())
         self.workspace.find_subspace()  # which steadies the log determinant
         system = evidence_system(self.workspace, self.prior.kernel, self._precision)
@@ -116,12 +124,12 @@ class IterativePosterior(Posterior):
         """Posterior variances and the inverse's diagonal at every vertex, from pathwise draws."""
         rng = self.options.generator(1)
         moments = np.zeros((2, self.prior.kernel.num_vertices))
-        for start in range(0, self.options.n_samples, _AT_ONCE):
-            pair = self._deviations(min(_AT_ONCE, self.options.n_samples - start), rng)
+        for some in column_slices(self.options.n_samples):
+            pair = self._deviations(some.stop - some.start, rng)
             moments += [(self._operator.array(block) ** 2).sum(axis=1) for block in pair]
         return SecondMoments(*(moments / self.options.n_samples))
 
-    def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
         """Return draws of f less the posterior mean, and of a variable of covariance C^-1 at the sites, (N, size).
 
         With f of the prior and white noise e, C^-1 (f + Sigma^1/2 e) has the covariance C^-1 C C^-1.
@@ -136,8 +144,8 @@ class IterativePosterior(Posterior):
         """Return joint draws, shape (size, m, L), by pathwise conditioning."""
         outputs = len(self.prior.mean)
         parts = [
-            self._operator.array(self._deviations(min(_AT_ONCE, size * outputs - start), rng)[0], rows)
-            for start in range(0, size * outputs, _AT_ONCE)
+            self._operator.array(self._deviations(some.stop - some.start, rng)[0], rows)
+            for some in column_slices(size * outputs)
         ]
         deviations = np.hstack(parts).reshape(len(rows), size, outputs).swapaxes(0, 1)
         return self.mean(rows) + deviations
@@ -145,8 +153,8 @@ class IterativePosterior(Posterior):
     def covariance(self, rows: np.ndarray) -> np.ndarray:
         """Return the joint covariance, shape (m, m), by a solve for each vertex."""
         parts = []
-        for start in range(0, len(rows), _AT_ONCE):
-            columns = self._columns(rows[start : start + _AT_ONCE])
+        for some in column_slices(len(rows)):
+            columns = self._columns(rows[some])
             solved = self._solve(self._system, columns)
             parts.append(self._operator.array(columns - self._system.covariance @ solved, rows))
         covariance = np.hstack(parts) if parts else np.zeros((0, 0))
@@ -158,8 +166,8 @@ class IterativePosterior(Posterior):
         finer = max(self._system.tolerance / np.sqrt(self._system.condition), _FINEST)
         system = System(self.workspace, self.prior.kernel, self._precision, finer)
         parts = []
-        for start in range(0, len(rows), _AT_ONCE):
-            columns = self._columns(rows[start : start + _AT_ONCE])
+        for some in column_slices(len(rows)):
+            columns = self._columns(rows[some])
             parts.append(self._operator.array(self._solve(system, columns), self.sites.rows).T)
         return np.vstack(parts) if parts else np.zeros((0, len(self.sites.rows)))
 
@@ -173,7 +181,7 @@ class IterativePosterior(Posterior):
         more sites than draws both come from the draws, and are scaled so that it holds: the smaller of the two shares
         then keeps its relative error, and no site's q is zero by chance.
         """
-        noise, rows = np.asarray(self.sites.variance), self.sites.rows
+        noise, rows = self.sites.variance, self.sites.rows
         if len(rows) <= self.options.n_samples:
             precision = (1.0 - self.variance(rows) / noise) / noise
         else:
@@ -183,25 +191,19 @@ class IterativePosterior(Posterior):
 
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
         parts = []
-        for start in range(0, residual.shape[1], _AT_ONCE):
-            solved = self._solve(self._system, self._scattered(residual[:, start : start + _AT_ONCE]))
+        for some in column_slices(residual.shape[1]):
+            solved = self._solve(self._system, scattered(self._operator, self.sites.rows, residual[:, some]))
             parts.append(self._operator.array(self._system.covariance @ solved, rows))
         return np.hstack(parts)
 
-    def _columns(self, rows: np.ndarray) -> Any:
-        """Return columns of K."""
+    def _columns(self, rows: np.ndarray) -> Block:
+        """Return columns of K, of a vertex named twice twice."""
         units = np.zeros((self.prior.kernel.num_vertices, len(rows)))
         units[rows, np.arange(len(rows))] = 1.0
         return self._system.covariance @ self._operator.vector(units)
 
-    def _scattered(self, at_sites: np.ndarray) -> Any:
-        """Return numbers at the sites as a block over all vertices."""
-        whole = np.zeros((self.prior.kernel.num_vertices, at_sites.shape[1]))
-        whole[self.sites.rows] = at_sites
-        return self._operator.vector(whole)
-
     @staticmethod
-    def _solve(system: System, block: Any) -> Any:
+    def _solve(system: System, block: Block) -> Block:
         """Return W^1/2 B^-1 W^1/2 of a block."""
         return system.operator.settle(system.root * system.solve(system.root * block).x)
 
@@ -211,7 +213,7 @@ def log_evidence(sites: Sites, quadratic: float, probes: Probes, outputs: int) -
 
     log det C = log det B + sum of log noise variances.
     """
-    variance = np.asarray(sites.variance)
+    variance = sites.variance
     log_det = probes.value + float(np.log(variance).sum())
     value = -0.5 * (quadratic + outputs * (log_det + len(variance) * np.log(2 * np.pi))) + float(sites.log_offset)
     return Estimate(value, 0.5 * outputs * probes.standard_error)

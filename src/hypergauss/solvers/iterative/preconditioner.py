@@ -9,12 +9,10 @@ P^-1, log det P and draws with covariance P cost O(N k) each. Without Q it is th
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 
-from hypergauss.operators import LaplacianOperator
+from hypergauss.operators import Block, LaplacianOperator
 from hypergauss.spectrum.leading import Subspace
 
 
@@ -38,7 +36,7 @@ class Preconditioner:
     def __init__(
         self,
         operator: LaplacianOperator,
-        precision: Any,
+        precision: Block,
         background: float,
         subspace: Subspace | None = None,
         gains: np.ndarray | None = None,
@@ -61,7 +59,7 @@ class Preconditioner:
         """The number k of eigenvectors."""
         return 0 if self._vectors is None else len(self._root_gains)
 
-    def solve(self, X: Any) -> Any:
+    def solve(self, X: Block) -> Block:
         """Return P^-1 X."""
         scaled = X / self.diagonal
         if self._vectors is None:
@@ -77,14 +75,14 @@ class Preconditioner:
             return logs
         return logs + 2 * float(np.log(np.diagonal(self._factor[0])).sum())
 
-    def colour(self, white: Any, inner: np.ndarray) -> Any:
+    def colour(self, white: Block, inner: np.ndarray) -> Block:
         """Return d^1/2 white + G D^1/2 inner, which has covariance P if both are white noise."""
         coloured = np.sqrt(self.diagonal) * white
         if self._vectors is None:
             return coloured
         return coloured + self._vectors @ (self._root_gains[:, None] * inner)
 
-    def trace_parts(self) -> tuple[Any, np.ndarray]:
+    def trace_parts(self) -> tuple[Block, np.ndarray]:
         """Return the diagonal of P^-1, shape (N, 1), and that of G' P^-1 G: what derivatives of log det P need."""
         if self._vectors is None:
             return 1.0 / self.diagonal, np.zeros(0)

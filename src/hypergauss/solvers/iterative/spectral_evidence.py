@@ -10,18 +10,18 @@ by Lanczos once. Every value of every hyperparameter after that costs some 1,500
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from hypergauss.solvers.iterative.options import Iterative
-from hypergauss.solvers.sites import Observations
+from hypergauss import parameters
 from hypergauss.kernels import Kernel, SpectralKernel
+from hypergauss.learning.search import Objective
+from hypergauss.operators import LaplacianOperator
+from hypergauss.solvers.base import GaussianModel
+from hypergauss.solvers.sites import Observations
 from hypergauss.spectrum import SpectralDensity
-from hypergauss.spectrum.lanczos import measure
+from hypergauss.spectrum.lanczos import Rule, measure
 
 #: Lanczos steps: the rules are then exact for polynomials of twice that degree.
 _STEPS = 80
@@ -29,13 +29,22 @@ _STEPS = 80
 _PROBES = 16
 
 
-class SpectralEvidence(eqx.Module):
-    """The log evidence as a function of the kernel, the noise and the mean, from spectral measures found once."""
+class SpectralEvidence(Objective):
+    """The log evidence as a function of a Gaussian model, from spectral measures found once.
 
-    density: SpectralDensity
-    nodes: np.ndarray  # (3, L, k): of y + 1, y - 1 and the constant 1
-    measures: np.ndarray
-    size: int = eqx.field(static=True)
+    Parameters
+    ----------
+    density : SpectralDensity
+        Of the Laplacian's eigenvalues.
+    measures : Rule
+        Of y + 1, y - 1 and the constant 1, arrays of shape (3, L, k).
+    size : int
+        N, the number of vertices.
+    """
+
+    def __init__(self, density: SpectralDensity, measures: Rule, size: int) -> None:
+        self.density, self.measures, self.size = density, measures, size
+        self._nodes = np.concatenate([measures.nodes.ravel(), density.nodes.ravel()])
 
     @staticmethod
     def applies(kernel: Kernel, observations: Observations) -> bool:
@@ -47,36 +56,47 @@ class SpectralEvidence(eqx.Module):
         )
 
     @classmethod
-    def of(cls, kernel: SpectralKernel, observations: Observations, options: Iterative) -> Self:
-        """Run Lanczos from the targets and from probes."""
-        if not cls.applies(kernel, observations):
-            raise ValueError(
-                "The log evidence is a function of spectral measures only where one filter of one Laplacian is all of "
-                f"the kernel and every vertex is measured once. Got {kernel!r} and {len(observations.rows)} of "
-                f"{kernel.num_vertices} vertices. Use `learn`, or `condition` for one value of the hyperparameters."
-            )
-        operator = kernel.spectrum.source.multiplier()
+    def of(cls, operator: LaplacianOperator, observations: Observations, rng: np.random.Generator) -> Self:
+        """Run Lanczos from measurements of every vertex, and from probes."""
         y = observations.mean
         ones = np.ones((operator.size, 1))
         steps = min(_STEPS, operator.size)
         rule = measure(operator, operator.vector(np.hstack([y + ones, y - ones, ones])), steps)
         outputs = y.shape[1]
         pick = np.stack([np.arange(outputs), outputs + np.arange(outputs), np.full(outputs, 2 * outputs)])
-        density = SpectralDensity.of(operator, _PROBES, steps, options.generator(3))
-        return cls(density, rule.nodes[pick], rule.weights[pick], operator.size)
+        density = SpectralDensity.of(operator, _PROBES, steps, rng)
+        return cls(density, Rule(rule.nodes[pick], rule.weights[pick]), operator.size)
 
-    def __call__(self, kernel: Any, noise_variance: Array, mean: Array) -> Float[Array, ""]:
-        """Return log N(y | mean, K + noise)."""
-        scale = kernel.density().scale
+    @property
+    def num_observations(self) -> int:  # noqa: D102
+        return self.size * self.measures.nodes.shape[1]
 
-        def spectrum_of_covariance(eigenvalues: Any) -> Array:
-            return scale * kernel.filter(jnp.asarray(eigenvalues)) + noise_variance
-
-        shape = self.nodes.shape
-        values = spectrum_of_covariance(self.nodes.reshape(-1)).reshape(shape)
-        plus, minus, level = (jnp.asarray(self.measures) / values).sum(axis=-1)
+    def value_and_gradient(self, model: GaussianModel) -> tuple[float, np.ndarray]:
+        """Return log N(y | mean, K + noise), and its gradient by that in the eigenvalues of K + noise at all nodes."""
+        at_nodes = self._filtered(model.kernel) + model.noise_variance
+        cut = self.measures.nodes.size
+        of_measures = at_nodes[:cut].reshape(self.measures.nodes.shape)
+        of_density = at_nodes[cut:].reshape(self.density.nodes.shape)
+        outputs, mean = self.measures.nodes.shape[1], model.mean
+        plus, minus, level = (self.measures.weights / of_measures).sum(axis=-1)
         # y'C^-1 y and 1'C^-1 y from their sums and differences, by the parallelogram's law.
         targets, cross = (plus + minus) / 2 - level, (plus - minus) / 4
         quadratic = (targets - 2 * mean * cross + mean**2 * level).sum()
-        log_det = self.size * self.density.mean(lambda nodes: jnp.log(spectrum_of_covariance(nodes)))
-        return -0.5 * (quadratic + shape[1] * (log_det + self.size * jnp.log(2 * jnp.pi)))
+        log_det = self.size * (self.density.weights * np.log(of_density)).sum()
+        value = -0.5 * (quadratic + outputs * (log_det + self.size * np.log(2 * np.pi)))
+
+        # The quadratic form's slopes in plus, minus and level, each of which falls as weights / values^2.
+        by_measure = np.stack([(1 - mean) / 2, (1 + mean) / 2, mean**2 - 1])[:, :, None]
+        in_measures = 0.5 * by_measure * self.measures.weights / of_measures**2
+        in_density = -0.5 * outputs * self.size * self.density.weights / of_density
+        slopes = np.concatenate([in_measures.ravel(), in_density.ravel()])
+        gradients = {
+            "kernel": parameters.pull_back(model.kernel, self._filtered, slopes),
+            "noise_variance": slopes.sum(),
+            "mean": cross - mean * level,
+        }
+        return float(value), parameters.gather(model, gradients)
+
+    def _filtered(self, kernel: SpectralKernel) -> np.ndarray:
+        """Return the kernel's eigenvalues at all nodes, one after another."""
+        return kernel.density().scale * kernel.filter(self._nodes)
