@@ -1,7 +1,8 @@
 r"""Mini-batches: stochastic natural gradients for the inducing variables, Adam for the hyperparameters.
 
-Each latent is f = mean + F c + g with c ~ N(0, W) (`solvers.projection`), and q(c) = prior times exp(shift'c - c' P c / 2). A
-batch B of the n observations, with the sites that its marginals ask for (`likelihood_sites`), moves q by
+Each latent is f = mean + F c + g with c ~ N(0, W) (`solvers.projection`), and q(c) is the prior times
+exp(shift'c - c' P c / 2). A batch B of the n observations, with the sites that its marginals ask for
+(`likelihood_sites`), moves q by
 
     P     <- (1 - rho) P     + rho n/|B| F_B' diag(precision) F_B,
     shift <- (1 - rho) shift + rho n/|B| F_B' (site shift - precision * mean),
@@ -190,7 +191,9 @@ def _gradient(
     With slopes g and h in the means and variances of f, the expected log density has slopes F'g in mu and
     G = F' diag(h) F in S, and g mu' + 2 diag(h) F S in F. As KL = shift'mu - tr P (S + mu mu') / 2 - log Z, where
     B = W^-1 S = I - P S gives dS = B' dW B, dmu = B' dW B shift, and 2 d log Z = tr dW (B shift shift' B' - B P),
-    the slope in W is the diagonal of B (F'g - shift + P mu) shift' B' + B (G + P / 2) B' + (B shift shift' B' - B P) / 2.
+    the slope in W is the diagonal of
+
+        B (F'g - shift + P mu) shift' B' + B (G + P / 2) B' + (B shift shift' B' - B P) / 2.
     """
     F = projected.features
     found = model.likelihood.expectation(marginals.mean, marginals.variance, batch.y)

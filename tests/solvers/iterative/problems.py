@@ -5,9 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hypergauss.kernels import Bernstein, Diffusion, Kernel, Linear, Matern
-from hypergauss.solvers.base import GaussianModel, Prior
-from hypergauss.solvers.iterative import Iterative, IterativePosterior, IterativeSolver
-from hypergauss.solvers.sites import Observations
+from hypergauss.solvers import GaussianModel, Observations, Prior, condition, solver_for
 from hypergauss.spectrum import Spectrum
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes
@@ -35,14 +33,12 @@ class Problem(NamedTuple):
         """Return the model; where noise is known, that of the model is not used."""
         return GaussianModel(self.kernel, self.noise if np.ndim(self.noise) == 0 else 1.0, self.mean)
 
-    def solver(self, **options):
-        return IterativeSolver(self.kernel, self.observations().rows, Iterative(**options))
+    def posterior(self, solver):
+        return condition(Prior(self.kernel, self.mean), self.observations().sites(self.noise), solver)
 
-    def posterior(self, **options) -> IterativePosterior:
-        return self.solver(**options).posterior(Prior(self.kernel, self.mean), self.observations().sites(self.noise))
-
-    def objective(self, **options):
-        return self.solver(**options).objective(self.observations())
+    def objective(self, solver):
+        observations = self.observations()
+        return solver_for(self.kernel, observations.rows, solver).objective(observations)
 
     @property
     def covariance(self):

@@ -1,20 +1,17 @@
 """The estimated log evidence: unbiased as it is, and of few sites the dense one to many digits."""
 
-import jax
 import numpy as np
 import pytest
 
-from hypergauss import Spectrum, parameters
-from hypergauss.inference import GaussianModel, Iterative
-from hypergauss.solvers.choose import evidence_of
-from hypergauss.inference.gaussian import EvidenceObjective, learn
+from hypergauss import parameters
+from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern
+from hypergauss.operators import LaplacianOperator
+from hypergauss.solvers import Iterative, learn
 from hypergauss.solvers.iterative import determinant, spectral_evidence
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
 from hypergauss.solvers.iterative.system import FactorisedSystem, System, Workspace, evidence_system
-from hypergauss.learning.priors import check_priors, match_priors
-from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern
-from hypergauss.operators import LaplacianOperator
+from hypergauss.spectrum import Spectrum
 from tests import oracles
 from tests.solvers.iterative.problems import COVARIATES, OTHER, PLAIN, PROBLEMS, REPEATED, SPECTRUM, N, problem
 
@@ -28,18 +25,8 @@ MODELS = {
 }
 
 
-def model_of(case):
-    return GaussianModel(case.kernel, parameters.as_array(case.noise), parameters.as_array(case.mean))
-
-
-def evaluate(objective, model):
-    priors = match_priors(model, check_priors(None))
-    return objective.value_and_gradient(np.asarray(parameters.pack(model)), priors)
-
-
-def dense(case):
-    model = model_of(case)
-    return evaluate(EvidenceObjective(model, case.observations(), "dense"), model)
+def evaluate(case, solver):
+    return case.objective(solver).value_and_gradient(case.model())
 
 
 @pytest.mark.parametrize(
@@ -49,11 +36,10 @@ def dense(case):
 def test_of_few_sites_value_and_gradient_are_the_dense_ones(name, n_deflated):
     """The system is factorised, and the mean over probes of z z' is P itself: the control variate must vanish."""
     case = MODELS[name]
-    model = model_of(case)
-    objective = IterativeEvidence(model, case.observations(), EXACT._replace(n_deflated=n_deflated))
-    value, gradient = evaluate(objective, model)
+    objective = case.objective(EXACT._replace(n_deflated=n_deflated))
+    value, gradient = objective.value_and_gradient(case.model())
     assert (objective.workspace.subspace is not None) == (n_deflated > 0)
-    expected_value, expected = dense(case)
+    expected_value, expected = evaluate(case, "dense")
     assert value == pytest.approx(expected_value, abs=1e-5)
     assert np.allclose(gradient, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
     assert objective.standard_error < 1e-6
@@ -63,10 +49,9 @@ def test_of_few_sites_value_and_gradient_are_the_dense_ones(name, n_deflated):
 def test_of_few_sites_what_polynomials_leave_is_within_what_is_reported(tolerance):
     """They err by a quarter of the tolerance at most, in each of the logarithms that are added up."""
     case = MODELS["repeated"]
-    model = model_of(case)
-    expected, _ = dense(case)
-    objective = IterativeEvidence(model, case.observations(), Iterative(tolerance=tolerance, n_deflated=0))
-    value, _ = evaluate(objective, model)
+    expected, _ = evaluate(case, "dense")
+    objective = case.objective(Iterative(tolerance=tolerance, n_deflated=0))
+    value, _ = objective.value_and_gradient(case.model())
     outputs, sites = case.y.shape[1], len(np.unique(case.rows))
     wanted = outputs * sites * tolerance / 8
     assert wanted * (1 - 1e-9) <= objective.standard_error < 3 * wanted  # more where single precision rounds more
@@ -106,28 +91,21 @@ def test_what_a_geometric_series_is_missing():
 
 def test_of_few_sites_finite_differences_agree():
     case = MODELS["repeated"]
-    model = model_of(case)
-    objective = IterativeEvidence(model, case.observations(), EXACT._replace(n_deflated=0))
-    priors = match_priors(model, check_priors(None))
-    theta = np.asarray(parameters.pack(model))
-    _, gradient = objective.value_and_gradient(theta, priors)
-    found = oracles.central_differences(lambda t: objective.value_and_gradient(t, priors)[0], theta, step=1e-3)
+    model = case.model()
+    objective = case.objective(EXACT._replace(n_deflated=0))
+    _, gradient = objective.value_and_gradient(model)
+    found = oracles.central_differences(
+        lambda theta: objective.value_and_gradient(parameters.unpack(model, theta))[0],
+        parameters.pack(model),
+        step=1e-3,
+    )
     assert np.allclose(gradient, found, rtol=1e-3, atol=1e-3)
 
 
 def test_the_gradient_from_few_probes_is_unbiased():
     case, seeds = MODELS["repeated"], 12
-    model = model_of(case)
-    _, expected = dense(case)
-    found = np.array(
-        [
-            evaluate(
-                IterativeEvidence(model, case.observations(), Iterative(n_probes=8, seed=s)),
-                model,
-            )[1]
-            for s in range(seeds)
-        ]
-    )
+    _, expected = evaluate(case, "dense")
+    found = np.array([evaluate(case, Iterative(n_probes=8, seed=s))[1] for s in range(seeds)])
     error = found.std(axis=0, ddof=1) / np.sqrt(seeds)
     assert (np.abs(found.mean(axis=0) - expected) < 4 * error + 1e-3 * np.abs(expected)).all()
 
@@ -135,12 +113,10 @@ def test_the_gradient_from_few_probes_is_unbiased():
 def test_the_control_variate_leaves_little_to_estimate():
     """With P close to B, the gradient varies far less between probes than the trace alone would."""
     case = PROBLEMS["ill-conditioned"]._replace(noise=0.1)
-    model = model_of(case)
 
     def spread(n_deflated):
         settings = [Iterative(n_probes=8, n_deflated=n_deflated, seed=s) for s in range(4)]
-        objectives = [IterativeEvidence(model, case.observations(), options) for options in settings]
-        return np.std([evaluate(objective, model)[1] for objective in objectives], axis=0).max()
+        return np.std([evaluate(case, options)[1] for options in settings], axis=0).max()
 
     assert spread(64) < 0.3 * spread(0)
 
@@ -187,20 +163,16 @@ def test_with_every_vertex_measured_two_quadratures_are_the_dense_log_evidence(m
     monkeypatch.setattr(spectral_evidence, "_PROBES", N)
     monkeypatch.setattr(spectral_evidence, "_STEPS", N)
     monkeypatch.setattr(LaplacianOperator, "signs", lambda self, size, rng: np.sqrt(N) * np.eye(N))
-    model = model_of(case)
-    value, gradient = evaluate(EvidenceObjective(model, case.observations(), "iterative"), model)
-    expected_value, expected = dense(case)
+    assert isinstance(case.objective("iterative"), SpectralEvidence)
+    value, gradient = evaluate(case, "iterative")
+    expected_value, expected = evaluate(case, "dense")
     assert value == pytest.approx(expected_value, rel=1e-8)
     assert np.allclose(gradient, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_with_every_vertex_measured_signs_give_the_log_evidence_to_their_error():
     case = MEASURED["matern"]
-    evaluate = jax.jit(lambda evidence: evidence(case.kernel, case.noise, case.mean))
-    found = [
-        float(evaluate(jax.tree.map(np.asarray, evidence_of(case.kernel, case.observations(), Iterative(seed=s)))))
-        for s in range(12)
-    ]
+    found = [evaluate(case, Iterative(seed=s))[0] for s in range(12)]
     error = np.std(found, ddof=1) / np.sqrt(12)
     assert abs(np.mean(found) - case.log_evidence()) < 4 * error
     assert np.std(found) < 10.0
@@ -211,10 +183,18 @@ def test_with_every_vertex_measured_signs_give_the_log_evidence_to_their_error()
     [PROBLEMS["plain"], PROBLEMS["covariates added"], problem(PLAIN, ALL, noise=np.full(N, 0.2))],
     ids=["not all measured", "not one filter", "known noise"],
 )
-def test_where_quadratures_do_not_serve_they_are_refused(case):
+def test_where_quadratures_do_not_serve_the_log_evidence_is_estimated(case):
     assert not SpectralEvidence.applies(case.kernel, case.observations())
-    with pytest.raises(ValueError, match="every vertex is measured once"):
-        evidence_of(case.kernel, case.observations(), "iterative")
+    assert isinstance(case.objective("iterative"), IterativeEvidence)
+
+
+@pytest.mark.parametrize("case", MEASURED.values(), ids=MEASURED.keys())
+def test_the_gradient_by_quadratures_is_that_of_their_value(case):
+    objective, model = case.objective("iterative"), case.model()
+    found = oracles.central_differences(
+        lambda theta: objective.value(parameters.unpack(model, theta)), parameters.pack(model)
+    )
+    assert np.allclose(objective.value_and_gradient(model)[1], found, rtol=1e-6, atol=1e-6)
 
 
 def drawn_problem():
@@ -227,7 +207,7 @@ def drawn_problem():
 def test_learning_without_chance_finds_the_hyperparameters_of_the_dense_solver():
     case = drawn_problem()
     found, exact = (
-        learn(model_of(case), case.observations(), solver=solver, n_starts=1) for solver in (Iterative(), "dense")
+        learn(case.model(), case.observations(), solver=solver, n_starts=1) for solver in (Iterative(), "dense")
     )
     assert found.converged
     assert found.log_evidence == pytest.approx(exact.log_evidence, abs=1e-3)
@@ -239,7 +219,7 @@ def test_learning_without_chance_finds_the_hyperparameters_of_the_dense_solver()
 def test_learning_with_few_probes_ends_near_the_top_of_the_dense_log_evidence():
     case = drawn_problem()
     few = Iterative(n_probes=16)
-    found, exact = (learn(model_of(case), case.observations(), solver=s, n_starts=1) for s in (few, "dense"))
+    found, exact = (learn(case.model(), case.observations(), solver=s, n_starts=1) for s in (few, "dense"))
     assert found.converged
-    height, _ = evaluate(EvidenceObjective(found.model, case.observations(), "dense"), found.model)
+    height = case.objective("dense").value(found.model)
     assert exact.log_evidence - 0.5 < height <= exact.log_evidence + 1e-6

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from hypergauss import Spectrum
 from hypergauss.exceptions import ConvergenceError, NumericalError
-from hypergauss.inference import Iterative, Prior, Sites, condition
-from hypergauss.solvers.iterative.system import System
 from hypergauss.kernels import Diffusion, Linear, Matern, SquaredExponential
+from hypergauss.solvers import Iterative, Prior, Sites, condition
+from hypergauss.solvers.iterative.system import System
+from hypergauss.spectrum import Spectrum
 from tests import oracles
 from tests.solvers.iterative.problems import (
     COVARIATES,
@@ -206,11 +206,11 @@ def test_loose_systems_multiply_in_single_precision_and_every_product_is_counted
     posterior = PROBLEMS["plain"].posterior("iterative")
     workspace = posterior.workspace
     loose, tight = (System(workspace, PLAIN, posterior._precision, t) for t in (1e-2, 1e-7))
-    assert {term.operator.precision for term in loose.covariance.structure.spectral} == {np.finfo(np.float32).eps}
-    assert {term.operator.precision for term in tight.covariance.structure.spectral} == {np.finfo(np.float64).eps}
+    assert {term.operator.precision for term in loose.covariance.terms.spectral} == {np.finfo(np.float32).eps}
+    assert {term.operator.precision for term in tight.covariance.terms.spectral} == {np.finfo(np.float64).eps}
     before = posterior.num_products
     X = np.random.default_rng(0).standard_normal((N, 3))
-    expected = X + np.sqrt(posterior._precision) * (np.asarray(PLAIN.gram()) @ (np.sqrt(posterior._precision) * X))
+    expected = X + np.sqrt(posterior._precision) * (PLAIN.gram() @ (np.sqrt(posterior._precision) * X))
     assert np.allclose(tight.product(X), expected, atol=1e-6)
     assert np.allclose(loose.product(X), expected, rtol=0, atol=1e-2 * np.abs(expected).max())
     assert posterior.num_products - before == 3 * (tight.covariance.degree + loose.covariance.degree)
@@ -234,7 +234,7 @@ def test_a_truncated_spectrum_is_solved_with_the_whole_filter_and_its_own_normal
     """Nothing is truncated but the mean diagonal, so the answer lies within the bound that the kernel reports."""
     kernel = Matern(Spectrum.of(H, rank=25), 1.5, 5.0)
     truncated, exact = problem(kernel), problem(Matern(SPECTRUM, 1.5, 5.0))
-    phi = oracles.filtered(SPECTRUM.laplacian(), lambda x: np.asarray(kernel.filter(np.clip(x, 0.0, 1.0))))
+    phi = oracles.filtered(SPECTRUM.laplacian(), lambda x: kernel.filter(np.clip(x, 0.0, 1.0)))
     K = float(kernel.density().scale) * phi
     mean, _ = oracles.posterior(K, truncated.rows, truncated.y, truncated.noise, truncated.mean)
     assert np.allclose(truncated.posterior("iterative").mean(EVERYTHING), mean, atol=1e-6)
