@@ -91,7 +91,7 @@ class Kernel(Parametrised, ABC):
         raise NotImplementedError(f"{type(self).__name__} has no features")
 
     def weights(self) -> np.ndarray:
-        """Return the weight of each feature, shape (r,), of a kernel with a uniform remainder."""
+        """Return the weight of each feature, shape (r,)."""
         return self.structure(None).weights
 
     def remainder(self, inputs: Any) -> np.ndarray:

@@ -62,15 +62,20 @@ def capacitance(G: np.ndarray, weights: np.ndarray) -> Capacitance:
 
     Raises `NumericalError` where I + G W has no positive determinant: prior times sites is then no distribution.
     """
-    if not len(weights) or weights.min() < -_ROUNDING * np.abs(weights).max():
-        return _ByLU(G, weights)
-    weights = np.maximum(weights, 0.0)
-    return _ByCholesky(G, weights, np.sqrt(weights))
+    root = root_of(weights)
+    return _ByLU(G, weights) if root is None else _ByCholesky(G, root)
+
+
+def root_of(weights: np.ndarray) -> np.ndarray | None:
+    """Return W^1/2 where no weight is negative but by rounding, else None."""
+    if len(weights) and weights.min() < -_ROUNDING * np.abs(weights).max():
+        return None
+    return np.sqrt(np.maximum(weights, 0.0))
 
 
 class _ByCholesky(Capacitance):
-    def __init__(self, G: np.ndarray, weights: np.ndarray, root: np.ndarray) -> None:
-        self._G, self._weights, self._root = G, weights, root
+    def __init__(self, G: np.ndarray, root: np.ndarray) -> None:
+        self._G, self._weights, self._root = G, root**2, root
         M = G * (root[:, None] * root)
         # As much as rounding may have taken off M's least eigenvalue, so that huge weights do not end the
         # factorisation.
