@@ -30,7 +30,7 @@ NEIGHBOURS := .venv-neighbours
 # A build for the CPU, where one is at hand; plain `torch` brings gigabytes for GPUs.
 TORCH ?= torch==2.13.0
 test-neighbours: $(NEIGHBOURS)/.installed
-	$(ONE_THREAD) $(NEIGHBOURS)/bin/python $(PYTEST) tests/io tests/neighbours tests/test_hypergraph.py tests/test_names.py
+	$(ONE_THREAD) $(NEIGHBOURS)/bin/python $(PYTEST) tests/io tests/interop tests/hypergraph
 
 $(NEIGHBOURS)/.installed: pyproject.toml
 	test -x $(NEIGHBOURS)/bin/python || $(PYTHON) -m venv $(NEIGHBOURS)

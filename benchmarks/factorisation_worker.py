@@ -15,7 +15,7 @@ from benchmarks.common import timed
 from hypergauss import Spectrum, select_inducing_vertices
 from hypergauss.datasets import fetch_movielens_100k
 from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.inducing_sides import inducing_features
+from hypergauss.factorisation.kernel_columns import inducing_features
 from hypergauss.factorisation.ratings import Ratings, tabulate, views
 from hypergauss.factorisation.sides import PRIORS, make_sides
 from hypergauss.kernels import Matern

@@ -41,3 +41,10 @@ def test_restart_must_be_a_probability(restart):
 def test_covariates_must_have_a_row_for_every_vertex():
     with pytest.raises(ValueError, match=r"one row for each of the 9 vertices. Got shape \(8, 3\)"):
         smooth_covariates(H, X[:8])
+
+
+def test_a_hyperedge_of_very_many_is_smoothed_without_its_pairs():
+    many = 30_000  # a pair takes 12 bytes at least: more than ten gigabytes
+    everyone = Hypergraph.from_incidence(np.ones((many, 1)))
+    smoothed = smooth_covariates(everyone, np.arange(many))
+    assert np.allclose(smoothed.ravel(), (np.arange(many) + (many - 1) / 2) / 2)

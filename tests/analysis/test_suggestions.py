@@ -16,7 +16,7 @@ def fitted(rows, noise=0.1):
 
 def entropy_drop(before, after, others):
     """Return how much the entropies of single vertices fall, summed."""
-    old, new = (model._posterior.variance(others) for model in (before, after))
+    old, new = (model.posterior_.variance(others) for model in (before, after))
     return float(np.log(old / new).sum() / 2)
 
 

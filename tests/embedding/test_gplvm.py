@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from hypergauss import Hypergraph, HypergraphGPLVM, LogNormal
 from hypergauss.datasets import load_zoo
-from hypergauss.embedding import inducing
+from hypergauss.embedding import pivots
 from hypergauss.exceptions import LearningWarning
 from hypergauss.kernels import SquaredExponential
 from hypergauss.metrics import kmeans_agreement, nearest_neighbour_accuracy
@@ -159,7 +159,7 @@ def test_the_sparse_model_with_few_inducing_vertices_is_close_to_the_exact_one(f
 
 
 def test_nu_and_lengthscale_are_learned_if_not_fixed():
-    model = quick(fixed=(), max_iterations=60, priors={"nu": LogNormal(1.5, 0.05)})
+    model = quick(fixed=(), max_iterations=30, priors={"nu": LogNormal(1.5, 0.05)})
     with pytest.warns(LearningWarning):
         model.fit(SMALL)
     assert float(model.kernel_.lengthscale) != 5.0
@@ -196,9 +196,9 @@ def test_any_number_of_components():
 
 
 def test_larger_problems_go_the_sparse_way_and_too_large_ones_are_refused(monkeypatch):
-    monkeypatch.setattr(inducing, "LARGEST_DENSE", 20)
+    monkeypatch.setattr(pivots, "LARGEST_DENSE", 20)
     assert quick(n_inducing=10).fit(SMALL).solver_ == "sparse"
-    monkeypatch.setattr(inducing, "MOST_BYTES", 1000)
+    monkeypatch.setattr(pivots, "MOST_BYTES", 1000)
     with pytest.raises(ValueError, match=r"A dense model must fit in .* Take `solver='sparse'`"):
         quick(solver="dense").fit(SMALL)
     with pytest.raises(ValueError, match="Lower `n_inducing`"):

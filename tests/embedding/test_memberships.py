@@ -16,14 +16,13 @@ def test_gram_roots_hold_every_known_column(rng):
     hidden = np.zeros((6, 15), dtype=bool)
     hidden[2, 4:8] = hidden[0, 7] = True
     data = Memberships.of(H, hidden)
-    groups = data.grouped()
-    assert [len(group.known) for group in groups] == [1, len(data.patterns) - 1]
-    found = {tuple(k): (r @ r.T, c) for g in groups for k, r, c in zip(g.known, g.root, g.columns, strict=True)}
-    for p, pattern in enumerate(data.patterns):
+    for p, (known, root, columns) in enumerate(data.by_pattern()):
         Y = data.values[:, data.pattern_of == p]
-        gram, columns = found[tuple(pattern.astype(float))]
-        assert np.allclose(gram, Y @ Y.T)
+        assert np.array_equal(known, np.flatnonzero(data.patterns[p]))
+        assert np.allclose(root @ root.T, (Y @ Y.T)[np.ix_(known, known)])
+        assert root.shape[1] <= len(known)
         assert columns == Y.shape[1]
+    assert len(data.by_pattern()) == len(data.patterns) > 1
     assert data.num_known == (~hidden[:, data.edges]).sum()
 
 

@@ -1,10 +1,9 @@
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from hypergauss import Spectrum
-from hypergauss.embedding.newcomers import Newcomers, _log_densities, newcomer_vectors, place, scene_of
+from hypergauss.embedding.newcomers import LogDensities, Newcomers, Scene, newcomer_vectors, place
 from hypergauss.embedding.prediction import condition_exactly, condition_on_inducing
 from hypergauss.kernels import Matern
 from tests import oracles
@@ -25,7 +24,7 @@ def test_the_extended_kernel_is_positive_semidefinite(rng):
     kernel = Matern(Spectrum.of(H), 1.5, 4.0)
     new = rng.integers(0, 2, (25, 7)).astype(float)
     vectors = np.vstack([kernel.spectrum.vertex_vectors, newcomer_vectors(H, kernel.spectrum, new)])
-    K = (vectors * np.asarray(kernel.weights())) @ vectors.T
+    K = (vectors * kernel.weights()) @ vectors.T
     assert np.linalg.eigvalsh(K).min() > -1e-10 * K.max()
 
 
@@ -40,18 +39,18 @@ def newcomers(c, rng, n=4, anchors=None):
     there = c.vertices._replace(vectors=vectors)
     known = (rng.random((n, len(c.data.edges))) < 0.8).astype(float)
     every = c.vertices if anchors is None else c.vertices._replace(vectors=c.vertices.vectors[anchors])
-    own = np.asarray(c.model.smooth_variances(there) + c.model.nugget(there))
-    return Newcomers(known * rows[:, c.data.edges], known, np.asarray(c.model.smooth(there, every)), own)
+    own = c.model.smooth_variances(there) + c.model.nugget(there)
+    return Newcomers(known * rows[:, c.data.edges], known, c.model.smooth(there, every), own)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_density_is_that_of_the_joint_normal_given_the_known_vertices(missing, rng):
     c = case(missing=missing)
     new = newcomers(c, rng)
-    scene = scene_of(c.model, condition_exactly(c.model, c.table(), c.data))
+    scene = Scene(c.model, condition_exactly(c.covariances(), c.data))
     U = rng.standard_normal((4, 2))
-    found = _log_densities(jnp.asarray(U), scene, new)
-    C, known_at = c.covariance(), np.asarray(c.model.coordinates)
+    found = LogDensities(U, scene, new).values
+    C, known_at = c.covariance(), c.model.coordinates
     for i in range(4):
         latent = np.exp(-((known_at - U[i]) ** 2).sum(axis=1) / 2)
         cross = float(c.model.variance) * latent * new.smooth[i]
@@ -65,19 +64,34 @@ def test_the_density_is_that_of_the_joint_normal_given_the_known_vertices(missin
         assert float(found[i]) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("latent", ["squared-exponential", "linear", "own"])
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_derivatives_match_central_differences(latent, missing, rng):
+    c = case(latent=latent, missing=missing)
+    scene, new = Scene(c.model, condition_exactly(c.covariances(), c.data)), newcomers(c, rng)
+    U = rng.standard_normal((4, 2))
+    U[0] = c.model.coordinates[0]
+    here = LogDensities(U, scene, new)
+    for q, step in enumerate(1e-5 * np.eye(2)):
+        ahead, behind = (LogDensities(U + move, scene, new) for move in (step, -step))
+        assert np.allclose(here.gradients()[:, q], (ahead.values - behind.values) / 2e-5, rtol=1e-6, atol=1e-6)
+        differences = (ahead.gradients() - behind.gradients()) / 2e-5
+        assert np.allclose(here.hessians()[:, q], differences, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("inducing", [None, [0, 3, 5, 6]])
 def test_placing_ends_where_the_slope_is_zero(inducing, rng):
     c = case()
     if inducing is None:
-        conditioned = condition_exactly(c.model, c.table(), c.data)
+        conditioned = condition_exactly(c.covariances(), c.data)
     else:
         inducing = np.array(inducing)
-        conditioned = condition_on_inducing(c.model, c.table(inducing), c.data, inducing)
-    scene, new = scene_of(c.model, conditioned), newcomers(c, rng, anchors=inducing)
+        conditioned = condition_on_inducing(c.covariances(inducing), c.data)
+    scene, new = Scene(c.model, conditioned), newcomers(c, rng, anchors=inducing)
     placed = place(scene, new)
 
     def total(flat):
-        return float(_log_densities(jnp.asarray(flat.reshape(-1, 2)), scene, new).sum())
+        return float(LogDensities(flat.reshape(-1, 2), scene, new).values.sum())
 
     slope = oracles.central_differences(total, placed.coordinates.ravel())
     assert np.abs(slope).max() < 1e-3

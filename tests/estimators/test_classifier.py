@@ -74,7 +74,7 @@ def test_draws_of_the_latents_have_the_posteriors_moments(likelihood):
     model = quick(likelihood=likelihood, learn=False).fit(TRAIN, NAMES[TRAIN])
     draws = model.sample(TEST[:5], 4000, random_state=0)
     assert draws.shape == (4000, 5, 3)
-    for latent, posterior in enumerate(model._latents.posteriors):
+    for latent, posterior in enumerate(model.posterior_.posteriors):
         std = np.sqrt(posterior.variance(TEST[:5]))
         z = (draws[:, :, latent].mean(axis=0) - posterior.mean(TEST[:5])[:, 0]) / (std / np.sqrt(4000))
         assert np.abs(z).max() < 5

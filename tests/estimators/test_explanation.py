@@ -109,7 +109,7 @@ LABELS = ["red", "blue", "red", "green", "blue", "red", "green", "blue", "red"]
 def test_classes_are_explained_by_the_margin_of_their_latent_function():
     model = hg.HypergraphGPClassifier(H, learn=False).fit(NAMES[:9], LABELS)
     row = H.vertex_rows([NAMES[11]])
-    latents = model._latents.conditionals(row)[0][0]
+    latents = model.posterior_.conditionals(row)[0][0]
     for column, label in enumerate(model.classes_):
         margin = latents[column] - np.delete(latents, column).mean()
         assert_adds_up(model.explain(NAMES[11], label=label), margin)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.spectral_prior import Grid, Modes, Side
 from hypergauss.factorisation.ratings import tabulate, views
 from hypergauss.factorisation.sides import levels, stack_relations
+from hypergauss.factorisation.spectral_prior import Grid, Modes, Side
 from hypergauss.spectrum import Spectrum
 
 GRID = Grid(np.array([1.5, np.inf, 0.5]), np.array([2.0, 4.0, 1.0]), np.log([0.5, 0.3, 0.2]), 0)
@@ -31,10 +31,10 @@ def make_problem(num_users=30, num_items=20, *, share=0.3, seed=0, n_factors=1, 
     table = tabulate(user, item, values, bounds=None)
     H = table.hypergraph()
     spectrum = Spectrum.of(H)
-    parts = [(spectrum, H, table.users, relations[0]), (spectrum.dual(), H.dual(), table.items, relations[1])]
+    parts = zip((spectrum, spectrum.dual()), levels(H), (table.users, table.items), relations, strict=True)
     sides = [
-        Side(Modes.of(part, levels(hyper), grid, float), stack_relations(index, named, float))
-        for part, hyper, index, named in parts
+        Side(Modes.of(part, null, grid, float), stack_relations(index, named, float))
+        for part, null, index, named in parts
     ]
     scaled = (table.values - table.values.mean()) / table.values.std()
     problem = gibbs.Problem(tuple(sides), views(table, float), scaled, None, n_factors, True, 1e-11)

@@ -2,18 +2,20 @@
 
 import arviz
 import numpy as np
-from scipy.stats import multivariate_normal
 
 from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.spectral_prior import RATE, SHAPE
 from hypergauss.factorisation.sides import levels
+from hypergauss.factorisation.spectral_prior import RATE, SHAPE
 from tests.factorisation.problems import GRID, make_problem
 
 WARM_UP, DRAWS, CHAINS = 200, 1500, 2
 
 
 def dense_kernels(problem, side):
-    """Return kappa(Delta) at each point of the grid, from eigenvectors of the Laplacian in full."""
+    """Return the inverse of kappa(Delta) and the logarithm of its determinant at each point of the grid.
+
+    From eigenvectors of the Laplacian in full.
+    """
     dense = problem.views[side].pattern.toarray()
     A = dense / np.sqrt(dense.sum(axis=1, keepdims=True)) / np.sqrt(dense.sum(axis=0, keepdims=True))
     eigenvalues, vectors = np.linalg.eigh(np.eye(len(A)) - A @ A.T)
@@ -23,7 +25,8 @@ def dense_kernels(problem, side):
     for nu, lengthscale in zip(GRID.nu, GRID.lengthscale, strict=True):
         rate = lengthscale**2 * eigenvalues / 2
         phi = np.exp(-rate) if np.isinf(nu) else (1 + rate / nu) ** -nu
-        kernels.append((vectors * (phi / phi.mean())) @ vectors.T)
+        kappa = phi / phi.mean()
+        kernels.append(((vectors / kappa) @ vectors.T, np.log(kappa).sum()))
     return kernels
 
 
@@ -35,7 +38,7 @@ class DenseGibbs:
         self.y, self.rows = problem.values, (table.user, table.item)
         H = table.hypergraph()
         self.kernels = [dense_kernels(problem, side) for side in (0, 1)]
-        self.levels = [levels(h).toarray() for h in (H, H.dual())]
+        self.levels = [null.toarray() for null in levels(H)]
         sizes = (len(table.users), len(table.items))
         self.s = [0.3 * self.rng.standard_normal((n, 2)) for n in sizes]
         self.g = [np.zeros((E.shape[1], 2)) for E in self.levels]
@@ -71,15 +74,16 @@ class DenseGibbs:
                 own[np.arange(len(self.y)), self.rows[side]] = self.alpha[side][k] * z
                 design = np.concatenate([own, own @ E], axis=1)
                 prior = np.zeros((design.shape[1],) * 2)
-                prior[:n, :n] = np.linalg.inv(self.v[side][k] * self.kernels[side][self.point[side][k]])
+                inverse, _ = self.kernels[side][self.point[side][k]]
+                prior[:n, :n] = inverse / self.v[side][k]
                 prior[n:, n:] = np.eye(E.shape[1]) / self.v0[side][k]
                 x = self.normal(prior + self.tau * design.T @ design, self.tau * design.T @ target)
                 self.s[side][:, k], self.g[side][:, k] = x[:n], x[n:]
-                kernel = self.kernels[side][self.point[side][k]]
-                self.v[side][k] = self.inverse_gamma(x[:n] @ np.linalg.solve(kernel, x[:n]), n)
+                self.v[side][k] = self.inverse_gamma(x[:n] @ inverse @ x[:n], n)
                 self.v0[side][k] = self.inverse_gamma(x[n:] @ x[n:], len(x) - n)
-                log_p = GRID.log_weights + [
-                    multivariate_normal.logpdf(x[:n], cov=self.v[side][k] * K) for K in self.kernels[side]
+                squares = [x[:n] @ inverse @ x[:n] / self.v[side][k] for inverse, _ in self.kernels[side]]
+                log_p = GRID.log_weights - [
+                    (square + log_det) / 2 for square, (_, log_det) in zip(squares, self.kernels[side], strict=True)
                 ]
                 self.point[side][k] = (log_p + self.rng.gumbel(size=3)).argmax()
                 column = (design @ x) / self.alpha[side][k]

@@ -5,11 +5,11 @@ import scipy.linalg
 
 from hypergauss import KPMF, select_inducing_vertices
 from hypergauss.factorisation import gibbs
+from hypergauss.factorisation.chains import check_schedule, sample
 from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem
+from hypergauss.factorisation.normal_equations import System
 from hypergauss.factorisation.ratings import tabulate
-from hypergauss.factorisation.sampling import check_schedule, sample
 from hypergauss.factorisation.sides import PRIORS
-from hypergauss.factorisation.system import System
 from tests.factorisation.problems import random_ratings
 
 USER, ITEM, VALUE = random_ratings(25, 18, 0.4, seed=1)
@@ -25,10 +25,10 @@ def incidence():
 
 def test_the_hypergraph_is_that_of_the_ratings_given_alone():
     model = KPMF(2, chains=1, warm_up=1, draws=1, random_state=0).fit(USER, ITEM, VALUE)
-    assert np.array_equal(model._ratings.hypergraph().incidence.toarray(), incidence())
+    assert np.array_equal(model.ratings_.hypergraph().incidence.toarray(), incidence())
     held_out = np.arange(len(USER)) % 4 == 0
     part = KPMF(2, chains=1, warm_up=1, draws=1, random_state=0).fit(USER[~held_out], ITEM[~held_out], VALUE[~held_out])
-    assert part._ratings.hypergraph().num_incidences == (~held_out).sum()
+    assert part.ratings_.hypergraph().num_incidences == (~held_out).sum()
 
 
 def test_the_diffusion_kernel_is_that_of_the_weighted_clique_expansion():

@@ -101,9 +101,9 @@ def test_chains_agree_by_the_measures_of_arviz(model):
     data = model.inference_data()
     assert data.posterior["prediction"].shape == (2, 100, 50)
     mean = data.posterior["prediction"].mean(("chain", "draw")).to_numpy()
-    watched = np.linspace(0, len(model._ratings.values) - 1, 50).astype(int)
-    users, items = model.users_[model._ratings.user[watched]], model.items_[model._ratings.item[watched]]
-    center, spread = model._scale
+    watched = np.linspace(0, len(model.ratings_.values) - 1, 50).astype(int)
+    users, items = model.users_[model.ratings_.user[watched]], model.items_[model.ratings_.item[watched]]
+    center, spread = model.scale_
     assert np.allclose(np.clip(center + spread * mean, *model.bounds_), model.predict(users, items), atol=1e-4)
     own = model.draws_[1].items[:, :, 0].var(axis=1)
     assert np.allclose(data.posterior["bias_variance"].sel(chain=1, side="items"), own)
@@ -236,6 +236,32 @@ def test_a_checkpoint_of_other_ratings_or_settings_is_refused(tmp_path):
         fitted(checkpoint=path, random_state=None)
 
 
+def test_a_checkpoint_of_other_relations_with_equal_counts_is_refused(tmp_path):
+    one, two = (
+        Hypergraph.from_edges({"g": ["i0", first], "h": ["i2", second]}, vertices=[f"i{j}" for j in range(30)])
+        for first, second in (("i1", "i3"), ("i3", "i1"))
+    )
+    heavier = Hypergraph.from_incidence(one.incidence, vertices=one.vertices, edges=one.edges, weights=[1.0, 2.0])
+    renamed = Hypergraph.from_incidence(one.incidence, vertices=one.vertices[::-1], edges=one.edges)
+    options = {"checkpoint": tmp_path / "c.npz", "chains": 1, "warm_up": 1, "draws": 2}
+    first = fitted(item_relations={"g": one}, **options)
+    same = Hypergraph.from_incidence(one.incidence, vertices=one.vertices, edges=one.edges)
+    assert np.array_equal(fitted(item_relations={"g": same}, **options).draws_[0].users, first.draws_[0].users)
+    for other in ({"g": two}, {"g": heavier}, {"g": renamed}, {"k": one}, {}):
+        with pytest.raises(ValueError, match=r"must belong to the same ratings and settings"):
+            fitted(item_relations=other, **options)
+
+
+def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):
+    path = tmp_path / "chains.npz"
+    fitted(checkpoint=path, draws=2, warm_up=1)
+    arrays = dict(np.load(path))
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 2', '"format": 1'))
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match=r"its format is 1, that of this version 2.*move it away"):
+        fitted(checkpoint=path, draws=2, warm_up=1)
+
+
 @pytest.mark.parametrize("after", [5, 22])
 def test_an_interrupt_keeps_what_is_drawn(monkeypatch, after):
     sweep, calls = gibbs.sweep, []
@@ -322,7 +348,7 @@ def test_the_mode_climbs_and_the_sparse_mode_follows(capsys):
 def test_the_mode_is_where_the_gradient_vanishes():
     model = KPMF(1, inference="map", noise_variance=0.5, biases=False, mean="zero", random_state=0, max_iterations=500)
     model.fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
-    table = model._ratings
+    table = model.ratings_
     spectrum = Spectrum.of(table.hypergraph())
     kernels = [np.asarray(Matern(part, 1.5, 5.0).gram()) for part in (spectrum, spectrum.dual())]
 
@@ -420,6 +446,31 @@ def test_bad_parameters_are_named(options, message):
 def test_bad_ratings_are_named(data, kind, message):
     with pytest.raises(kind, match=message):
         quick(bounds=(1, 5)).fit(*data)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nu": 2.5}, r"`nu` must be left as it is unless inference='map'. Got 2.5 and .*`priors=\{'nu': LogNormal"),
+        ({"lengthscale": 2.0}, r"`lengthscale` must be left .* 'gibbs' draws it. .*`priors=\{'lengthscale'"),
+        ({"variance": 2.0}, r"`variance` must be left as it is unless inference='map'"),
+        ({"noise_variance": 2.0}, r"`noise_variance` must be left as it is unless inference='map'"),
+        ({"max_iterations": 9}, r"`max_iterations` .* Set `warm_up` and `draws`"),
+        ({"checkpoint_every": 9}, r"`checkpoint_every` needs a file .* Name one by `checkpoint`"),
+        ({"kernel": "independent", "priors": {"nu": LogNormal(1.0)}}, r"`priors` .* unless kernel='matern'"),
+        ({"kernel": "independent", "rank": 3}, r"`rank` .* unless kernel='matern' or 'diffusion'.*leave it out"),
+        ({"kernel": "independent", "size_exponent": 1.0}, r"`size_exponent` .* unless kernel='matern'"),
+        ({"inference": "map", "priors": {"nonsense": 3}}, r"`priors` must be left .* pass `nu` and `lengthscale`"),
+        ({"inference": "map", "draws": 9}, r"`draws` must be left as it is unless inference='gibbs'"),
+        ({"inference": "map", "precision": "double"}, r"`precision` .* 'map' always has double precision"),
+        ({"inference": "map", "kernel": "diffusion", "nu": 2.5}, r"`nu` .* unless kernel='matern'"),
+        ({"inference": "map", "kernel": "diffusion", "size_exponent": 1.0}, r"`size_exponent` .* kernel='matern'"),
+        ({"inference": "map", "kernel": "independent", "inducing": (3, 3)}, r"`inducing` .* kernel='matern' or"),
+    ],
+)
+def test_a_parameter_that_would_not_act_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        KPMF(2, random_state=0, **options).fit(USERS, ITEMS, VALUE)
 
 
 def test_relations_must_be_hypergraphs():

@@ -5,11 +5,12 @@ import pytest
 from scipy.special import gammaln
 
 from hypergauss import Hypergraph, Spectrum
-from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Modes, draw_expansion, matern
-from hypergauss.factorisation.inducing_sides import full_columns, inducing_features, sparse_columns
-from hypergauss.factorisation.sides import levels
+from hypergauss.factorisation.kernel_columns import full_columns, inducing_features, sparse_columns
+from hypergauss.factorisation.ratings import tabulate
+from hypergauss.factorisation.sides import levels, stack_relations
+from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Modes, Side, draw_expansion
 from hypergauss.kernels import Diffusion, Matern
-from tests.factorisation.problems import GRID, make_problem
+from tests.factorisation.problems import GRID, make_problem, random_ratings
 from tests.hypergraphs import random_hypergraph
 
 
@@ -24,12 +25,31 @@ def covariance(columns, num_vertices, column=0):
     return columns.rough[column] ** 2 * np.eye(num_vertices) + basis.T @ basis
 
 
-@pytest.mark.parametrize("nu", [0.5, 3.0, np.inf])
-def test_the_filter_is_that_of_the_matern_kernel(nu):
-    eigenvalues = np.linspace(0, 1, 7)
-    H = random_hypergraph(6, 5, seed=3)
-    expected = Matern(Spectrum.of(H), nu, 2.5).filter(eigenvalues)
-    assert np.allclose(matern(eigenvalues, nu, 2.5), expected, rtol=1e-12)
+@pytest.mark.parametrize("point", range(3))
+def test_the_filters_are_those_of_the_matern_kernel(point):
+    modes = make_problem()[0].sides[0].modes
+    phi = Matern(Spectrum.of(random_hypergraph(6, 5, seed=3)), GRID.nu[point], GRID.lengthscale[point]).filter
+    values = np.append(phi(modes.eigenvalues), phi(modes.rest).mean())
+    expected = values * len(modes.vectors) / (modes.multiplicity @ values)
+    assert np.allclose(modes.filters(np.array([point]))[:, 0], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("inference", ["gibbs", "map"])
+def test_the_middle_stands_for_what_a_truncated_spectrum_leaves_out(inference):
+    """Then the mean variance is what it is said to be."""
+    table = tabulate(*random_ratings(30, 20, 0.3, seed=0), bounds=None)
+    spectrum = Spectrum.of(table.hypergraph(), 5)
+    if inference == "map":
+        kernel = Matern(spectrum, 1.5, 3.0, variance=0.7)
+        found = covariance(full_columns(kernel, 1, float), 30)
+        assert np.allclose(found, kernel.gram(), atol=1e-12)
+    else:
+        side = Side(
+            Modes.of(spectrum, levels(table.hypergraph())[0], GRID, float), stack_relations(table.users, {}, float)
+        )
+        hyper = Hyperparameters(np.array([0]), np.array([0.7]), np.full(1, 1e-300), np.zeros(0), np.ones(1))
+        found = covariance(side.columns(hyper), 30)
+    assert np.isclose(found.diagonal().mean(), 0.7)
 
 
 def test_full_columns_have_the_covariance_of_their_kernel(hypergraph):
@@ -55,10 +75,21 @@ def test_with_all_vertices_inducing_the_features_give_the_whole_kernel(hypergrap
 
 def test_levels_are_the_eigenvectors_of_eigenvalue_zero():
     H = Hypergraph.from_edges([["a", "b"], ["b", "c"], ["x", "y"]], vertices=["a", "b", "c", "x", "y", "lone"])
-    E = levels(H).toarray()
+    E = levels(H)[0].toarray()
     assert E.shape == (6, 2)
-    assert np.allclose(Spectrum.of(H).laplacian() @ E, np.where(np.arange(6) == 5, 0, 1)[:, None] * 0, atol=1e-12)
+    assert np.allclose(Spectrum.of(H).laplacian() @ E, 0.0, atol=1e-12)
     assert np.isclose((E**2).sum(), 6)
+
+
+@pytest.mark.parametrize("size_exponent", [-1.0, 0.0, 0.7])
+def test_levels_of_both_sides_are_those_of_the_spectrum_and_of_its_dual(size_exponent):
+    edges = [["a", "b", "c"], ["b", "c"], ["c", "d"], ["x", "y"], ["y", "z", "w"]]
+    H = Hypergraph.from_edges(edges, vertices=[*"abcdxyzw", "lone"], weights=[1.0, 2.0, 0.5, 3.0, 1.0])
+    spectrum = Spectrum.of(H, size_exponent=size_exponent)
+    for part, E in zip((spectrum, spectrum.dual()), levels(H, size_exponent), strict=True):
+        assert E.shape[1] == 2
+        assert np.allclose(part.laplacian() @ E.toarray(), 0.0, atol=1e-12)
+        assert np.isclose((E.toarray() ** 2).sum(), E.shape[0])
 
 
 def test_columns_of_a_side_have_mean_variance_v_besides_their_levels():
@@ -112,7 +143,7 @@ def test_a_pair_that_hangs_by_a_thread_does_not_take_the_variance():
     edges = [rng.choice(40, size=6, replace=False).tolist() for _ in range(60)]
     H = Hypergraph.from_edges([*edges, *([[40, 41]] * 10), [0, 40]], vertices=range(42))
     spectrum = Spectrum.of(H)
-    modes = Modes.of(spectrum, levels(H), GRID, float)
+    modes = Modes.of(spectrum, levels(H)[0], GRID, float)
     assert spectrum.eigenvalues[1] < spectrum.eigenvalues[2] / 2
     assert modes.eigenvalues[1] == modes.eigenvalues[0] == spectrum.eigenvalues[2]
     assert np.array_equal(modes.eigenvalues[2:], spectrum.eigenvalues[2:])

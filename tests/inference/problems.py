@@ -1,10 +1,9 @@
 """Small problems drawn from their own model."""
 
-import jax.numpy as jnp
 import numpy as np
 
 from hypergauss import Spectrum
-from hypergauss.inference.latent import LatentModel
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.kernels import Matern
 from tests.hypergraphs import hypergraph_of_sizes
 
@@ -15,7 +14,7 @@ def classification(likelihood, seed=0, n=25):
     H = hypergraph_of_sizes(40, [3, 5, 8, 12] * 3, seed=seed)
     kernel = Matern(Spectrum.of(H), 2.0, 8.0, variance=2.0)
     f = kernel.prior_draws(np.arange(40), likelihood.num_latents, rng)
-    p = np.asarray(likelihood.probabilities(jnp.asarray(f), jnp.full(f.shape, 1e-12)))
+    p = likelihood.probabilities(f, np.full(f.shape, 1e-12))
     y = np.array([rng.choice(likelihood.num_classes, p=row / row.sum()) for row in p])
     rows = rng.permutation(40)[:n]
-    return LatentModel(kernel, likelihood, jnp.zeros(likelihood.num_latents)), rows, y[rows]
+    return LatentModel(kernel, likelihood, np.zeros(likelihood.num_latents)), rows, y[rows]

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 import hypergauss as hg
 from hypergauss import parameters
-from hypergauss.solvers.choose import evidence_of
+from hypergauss.solvers import GaussianModel, Observations, Prior, Sites, condition, solver_for
 from tests.hypergraphs import random_hypergraph
 
 H = random_hypergraph(14, 9, seed=5)
@@ -23,9 +23,25 @@ EVERY = np.arange(14)
 @pytest.fixture(scope="module")
 def ours():
     """Our posterior with the same kernel, noise and zero mean."""
-    prior = hg.inference.Prior(KERNEL, np.zeros(1))
-    sites = hg.inference.Sites(ROWS, Y[:, None], np.full(len(ROWS), NOISE))
-    return hg.inference.condition(prior, sites)
+    return condition(Prior(KERNEL, np.zeros(1)), Sites(ROWS, Y[:, None], np.full(len(ROWS), NOISE)))
+
+
+def gradient_of_evidence(kernel):
+    """Return the gradient of our log evidence in the kernel's coordinates."""
+    model = GaussianModel(kernel, NOISE, np.zeros(1), fixed=("noise_variance", "mean"))
+    return solver_for(kernel, ROWS).objective(Observations.of(ROWS, Y[:, None])).value_and_gradient(model)[1]
+
+
+COVARIATE = np.linspace(-1, 1, 14)
+#: Of low rank with one remainder, and with one a vertex; and without features.
+KERNELS = {
+    "matern": KERNEL,
+    "sum": KERNEL + hg.kernels.Linear(COVARIATE),
+    "diffusion": hg.kernels.Diffusion(hg.Spectrum.of(H), 2.0),
+    "product": KERNEL * hg.kernels.Linear(COVARIATE),
+    "squared exponential": KERNEL * hg.kernels.SquaredExponential(COVARIATE),
+}
+every_kernel = pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS.keys())
 
 
 # ---------------------------------------------------------------- scikit-learn
@@ -39,8 +55,9 @@ def test_scikit_learn_agrees(ours):
     assert gp.log_marginal_likelihood_value_ == pytest.approx(ours.log_evidence, abs=1e-9)
 
 
-def test_scikit_learn_gets_exact_gradients():
-    kernel = hg.to_sklearn(KERNEL)
+@every_kernel
+def test_scikit_learn_gets_exact_gradients(kernel):
+    kernel = hg.to_sklearn(kernel)
     _, gradient = kernel(ROWS[:, None], eval_gradient=True)
     for i in range(len(kernel.theta)):
         step = np.zeros(len(kernel.theta))
@@ -74,7 +91,9 @@ def test_inputs_that_are_no_vertices_are_refused(X):
 def gpx():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield pytest.importorskip("gpjax", reason="GPJax is not installed: `make test-neighbours`")
+        gpjax = pytest.importorskip("gpjax", reason="GPJax is not installed: `make test-neighbours`")
+        __import__("jax").config.update("jax_enable_x64", True)
+        yield gpjax
 
 
 def exact_model(gpx, kernel):
@@ -101,6 +120,37 @@ def test_sums_and_products_with_kernels_of_gpjax(gpx):
     np.testing.assert_allclose((mine + rbf).gram(X).as_matrix(), K + R, atol=1e-10)
     np.testing.assert_allclose((mine * rbf).gram(X).as_matrix(), K * R, atol=1e-10)
     np.testing.assert_allclose(K, KERNEL.gram(ROWS, ROWS), atol=1e-12)
+
+
+@every_kernel
+def test_gpjax_gets_the_gradient_of_our_evidence(gpx, kernel):
+    import jax
+
+    data = gpx.Dataset(X=np.asarray(ROWS[:, None], dtype=float), y=Y[:, None])
+    ours = hg.to_gpjax(kernel)
+    np.testing.assert_allclose(ours.gram(data.X).as_matrix(), kernel.gram(ROWS, ROWS), atol=1e-12)
+    np.testing.assert_allclose(ours.diagonal(data.X).as_matrix().diagonal(), kernel.diagonal(ROWS), atol=1e-12)
+    found = jax.jit(jax.grad(lambda k: gpx.objectives.conjugate_mll(exact_model(gpx, k), data)))(ours)
+    (found,) = jax.tree.leaves(found)
+    # GPJax adds a jitter of its own.
+    np.testing.assert_allclose(found, gradient_of_evidence(kernel), rtol=1e-3, atol=1e-4)
+
+
+def test_gpjax_differentiates_around_a_kernel_with_nothing_to_learn(gpx, ours):
+    import jax
+
+    fixed = hg.kernels.Matern(KERNEL.spectrum, 1.5, 3.0, variance=1.3, fixed=("nu", "lengthscale", "variance"))
+    data = gpx.Dataset(X=np.asarray(ROWS[:, None], dtype=float), y=Y[:, None])
+    objective = jax.value_and_grad(lambda k: gpx.objectives.conjugate_mll(exact_model(gpx, k), data))
+    value, gradient = objective(hg.to_gpjax(fixed))
+    assert float(value) == pytest.approx(ours.log_evidence, abs=1e-3)
+    assert [leaf.shape for leaf in jax.tree.leaves(gradient)] == [(0,)]
+
+
+def test_gpjax_gets_no_number_for_a_vertex_that_does_not_exist(gpx):
+    X = np.array([[2.0], [99.0]])
+    for kernel in (KERNEL, KERNELS["squared exponential"]):
+        assert np.isnan(hg.to_gpjax(kernel).gram(X).as_matrix()).tolist() == [[False, True], [True, True]]
 
 
 def test_gpjax_learns_our_hyperparameters_and_nothing_else(gpx):
@@ -167,24 +217,13 @@ def test_gpytorch_agrees_through_a_low_rank_root(torch, ours):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(
-    "kernel",
-    [KERNEL, KERNEL + hg.kernels.Linear(np.linspace(-1, 1, 14)), hg.kernels.Diffusion(hg.Spectrum.of(H), 2.0)],
-    ids=["matern", "sum", "diffusion"],
-)
-def test_gpytorch_gets_the_gradient_of_our_evidence(torch, kernel):
-    import jax
-    import jax.numpy as jnp
-
+@pytest.mark.parametrize("name", ["matern", "sum", "diffusion", "fixed"])
+def test_gpytorch_gets_the_gradient_of_our_evidence(torch, name):
+    fixed = hg.kernels.Diffusion(hg.Spectrum.of(H), fixed=("beta", "variance"))
+    kernel = (KERNELS | {"fixed": fixed})[name]
     model, evidence = gpytorch_model(torch, kernel)
     evidence().backward()
-    observations = hg.inference.Observations.of(ROWS, Y[:, None])
-    ours = evidence_of(kernel, observations)
-
-    def of_theta(theta):
-        return ours(parameters.unpack(kernel, theta), jnp.asarray(NOISE), jnp.zeros(1))
-
-    wanted = jax.grad(of_theta)(jnp.asarray(parameters.pack(kernel)))
+    wanted = gradient_of_evidence(kernel)
     np.testing.assert_allclose(model.covar_module.theta.grad, wanted, rtol=1e-5, atol=1e-6)
 
 
@@ -215,6 +254,6 @@ def test_gpytorch_refuses_what_has_no_root():
 
 
 def test_only_our_kernels_are_taken():
-    for to in (hg.to_sklearn(KERNEL).gathered.__class__, hg.to_gpytorch):
+    for to in (hg.to_sklearn, hg.to_gpytorch, hg.to_gpjax):
         with pytest.raises(TypeError, match="kernel of hypergauss"):
             to("matern")

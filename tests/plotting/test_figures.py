@@ -10,9 +10,10 @@ import matplotlib.pyplot as plt
 
 from hypergauss import Spectrum, plotting
 from hypergauss.datasets import load_zoo
-from hypergauss.learning.size_exponent import Profile
 from hypergauss.kernels import Matern
+from hypergauss.learning.size_exponent import Profile
 from hypergauss.metrics import Reliability
+from hypergauss.plotting.figures import BLUE, RED
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_classifiers_compared_on_one_diagram_share_the_diagonal_and_differ_in_co
         plotting.reliability_diagram(bins, ax=ax, label=label)
     diagonal, first, second = ax.lines
     assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
-    assert [first.get_color(), second.get_color()] == [plotting.BLUE, plotting.RED]
+    assert [first.get_color(), second.get_color()] == [BLUE, RED]
     assert [text.get_text().split(":")[0] for text in ax.get_legend().get_texts()] == ["first", "second"]
 
 

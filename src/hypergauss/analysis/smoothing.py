@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,14 +25,16 @@ def smooth_covariates(H: Hypergraph, covariates: Any, restart: float = 0.5) -> n
 
         X_s = D_v^-1/2 phi(Delta) D_v^1/2 X,    phi(l) = 1 / (1 + l (1 - restart) / restart).
 
-    An isolated vertex keeps its covariates.
+    An isolated vertex keeps its covariates. The walks are followed step by step, each a product with the incidence
+    matrix and one with its transpose: O(incidences x p).
 
     Parameters
     ----------
     H : Hypergraph
         Where the walk goes.
     covariates : array or SciPy sparse matrix, shape (N, p)
-        One row a vertex, in the order of ``H.vertices``.
+        One row a vertex, in the order of ``H.vertices``. A sparse matrix is worked on as an array: a walk reaches
+        every vertex of its component, so that smoothing leaves few zeros.
     restart : float, default 0.5
         In (0, 1]: 1 leaves the covariates as they are, towards 0 they become those of the whole component.
 
@@ -53,19 +56,24 @@ def smooth_covariates(H: Hypergraph, covariates: Any, restart: float = 0.5) -> n
     stop = _checks.real("restart", restart)
     if not 0 < stop <= 1:
         raise ValueError(f"`restart` must be a probability above 0. Got {restart}. At 1 nothing is smoothed.")
-    P = _walk(H)
+    step = _walk(H)
     smoothed, going = stop * X, 1.0
     while going > _TOLERANCE:
-        smoothed = stop * X + (1 - stop) * (P @ smoothed)
+        smoothed = stop * X + (1 - stop) * step(smoothed)
         going *= 1 - stop
     return smoothed
 
 
-def _walk(H: Hypergraph) -> sp.csr_array:
-    """Return P; the walk stays where there is no hyperedge."""
-    R, degrees = H.incidence, H.vertex_degrees
-    to_edges = sp.diags_array(_inverse(degrees)) @ R @ sp.diags_array(H.weights * _inverse(H.edge_degrees))
-    return sp.csr_array(to_edges @ R.T + sp.diags_array((degrees == 0).astype(float)))
+def _walk(H: Hypergraph) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the product with P, from vertices to hyperedges and back; the walk stays where there is no hyperedge.
+
+    P itself has an entry for every two vertices in a hyperedge: millions, where a hyperedge has thousands of members.
+    """
+    degrees = H.vertex_degrees
+    forward = sp.csr_array(sp.diags_array(_inverse(degrees)) @ H.incidence @ sp.diags_array(H.weights))
+    back = sp.csr_array(sp.diags_array(_inverse(H.edge_degrees)) @ H.incidence.T)
+    stays = (degrees == 0)[:, None]
+    return lambda X: forward @ (back @ X) + stays * X
 
 
 def _inverse(degrees: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.estimators.latents import SampledLatents
+from hypergauss.inference.latents import SampledLatents
 from hypergauss.solvers.base import Posterior
 
 CRITERIA = ("information", "upper-confidence", "lower-confidence")
@@ -77,7 +77,7 @@ def suggest_vertices(
     _checks.one_of("criterion", criterion, CRITERIA)
     posteriors, noise = _latents(model)
     observed = np.asarray(posteriors[0].sites.rows)
-    vertices = model._vertices
+    vertices = model.vertices_
     rows = np.setdiff1d(np.arange(len(vertices)), observed)
     allowed = rows if candidates is None else np.intersect1d(rows, model._rows(candidates))
     if len(allowed) == 0:
@@ -105,13 +105,13 @@ def suggest_vertices(
 def _latents(model: Any) -> tuple[list[Posterior], float]:
     """Return the latent functions' posteriors, and the noise variance of an observation: a site's, as a rule."""
     if isinstance(model, HypergraphGPRegressor):
-        posteriors = [model._posterior]
-    elif isinstance(model._latents, SampledLatents):
+        posteriors = [model.posterior_]
+    elif isinstance(model.posterior_, SampledLatents):
         raise ValueError(
             "Draws have no covariances at hand. Fit with `inference='variational'` to ask for suggestions."
         )
     else:
-        posteriors = list(model._latents.posteriors)
+        posteriors = list(model.posterior_.posteriors)
     variances = np.concatenate([np.asarray(posterior.sites.variance) for posterior in posteriors])
     telling = variances[variances > 0]
     return posteriors, float(np.median(telling)) if len(telling) else 1.0

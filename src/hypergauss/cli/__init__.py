@@ -12,7 +12,6 @@ from importlib import import_module
 from threading import Timer, main_thread
 from typing import Any
 
-from hypergauss.datasets.cache_folder import cache_folder
 from hypergauss.cli.parser import make_parser
 from hypergauss.exceptions import HypergaussError
 
@@ -21,7 +20,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, 1 for what went wrong, 2 for wrong usage, 130 if interrupted."""
     options = make_parser().parse_args(arguments)
     module, function = options.command
-    _keep_what_is_compiled()
     try:
         with _no_interrupt_lost():
             from hypergauss.cli.status import progress
@@ -67,9 +65,3 @@ def _interrupt() -> None:
         signal.pthread_kill(thread, signal.SIGINT)
     else:
         interrupt_main()
-
-
-def _keep_what_is_compiled() -> None:
-    """Let JAX keep compiled functions beside downloaded files: the next run need not spend seconds on them again."""
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder() / "compiled"))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -39,7 +39,7 @@ def fit(options: argparse.Namespace) -> None:
         notes = problem.notes + [str(w.message) for w in caught if issubclass(w.category, LearningWarning)]
         assessment = _assessed(model, problem, options, update, notes)
         update("predicting")
-        table = predictions(model, model._vertices, problem.target)
+        table = predictions(model, model.vertices_, problem.target)
         metrics = _metrics(model, problem, assessment, notes)
         update("writing")
         title = options.title or f"Predictions of {problem.target.name}"
@@ -122,7 +122,7 @@ def _metrics(model: Any, problem: inputs.Problem, assessment: Assessment | None,
         "hypergauss": __version__,
         "task": "classification" if is_classifier else "regression",
         "target": problem.target.name,
-        "vertices": len(model._vertices),
+        "vertices": len(model.vertices_),
         "observed": len(problem.target),
         "scores": scores,
         "hyperparameters": plain(model.hyperparameters_),

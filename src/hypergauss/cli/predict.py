@@ -45,7 +45,7 @@ def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, d
         frame = read_frame(options.vertices, text=[0])
         wanted = _own_names(model, frame.iloc[:, 0].astype(str))
     else:
-        wanted = model._vertices if observed is None else _own_names(model, observed.index)
+        wanted = model.vertices_ if observed is None else _own_names(model, observed.index)
     if observed is not None:
         observed.index = _own_names(model, observed.index)
         observed = observed[~observed.index.duplicated()]
@@ -66,7 +66,7 @@ def suggest(options: argparse.Namespace) -> None:
 
 def _own_names(model: Any, texts: Any) -> list[Any]:
     """Return the model's own names of vertices given as text; unknown ones are refused."""
-    by_text = {str(name): name for name in model._vertices}
+    by_text = {str(name): name for name in model.vertices_}
     unknown = list(dict.fromkeys(text for text in texts if text not in by_text))
     if unknown:
         near = _checks.did_you_mean(unknown[0], list(by_text)[:5000])

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
-import equinox as eqx
-import jax
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
@@ -14,12 +12,13 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
-from hypergauss.embedding.pivots import choose_inducing, choose_solver
-from hypergauss.embedding.uncertainty import coordinate_covariances
+from hypergauss.embedding.covariances import Covariances
+from hypergauss.embedding.latent_derivatives import LatentDerivatives
 from hypergauss.embedding.memberships import Memberships, check_missing, expected, membership_rows
-from hypergauss.embedding.model import LatentModel, Vertices
-from hypergauss.embedding.newcomers import Newcomers, newcomer_vectors, place, scene_of, spreads
-from hypergauss.embedding.objectives import LogPosterior, tabulate
+from hypergauss.embedding.model import MapModel, Vertices
+from hypergauss.embedding.newcomers import Newcomers, Scene, newcomer_vectors, place, spreads
+from hypergauss.embedding.objectives import LogPosterior
+from hypergauss.embedding.pivots import choose_inducing, choose_solver
 from hypergauss.embedding.prediction import condition_exactly, condition_on_inducing
 from hypergauss.embedding.spectral_embedding import check_components
 from hypergauss.embedding.starts import (
@@ -29,15 +28,15 @@ from hypergauss.embedding.starts import (
     standardised,
     to_principal_axes,
 )
+from hypergauss.embedding.uncertainty import coordinate_covariances
 from hypergauss.estimators.domain import Domain, Standardiser
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.vertices import warn_unless_converged
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.learning.search import Learned, climb, highest
-from hypergauss.learning.priors import LogNormal
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
 from hypergauss.kernels.covariates import check_covariates
-from hypergauss.parameters import as_array, check_fixed
+from hypergauss.learning.priors import LogNormal
+from hypergauss.learning.search import Learned, climb, highest
 from hypergauss.spectrum import cached_spectrum
 
 #: The gain of an iteration, for each membership, below which a search ends: a map shows no smaller differences.
@@ -75,7 +74,8 @@ class HypergraphGPLVM(BaseEstimator):
         explains, so learning them favours large values, which repeat the data and leave less to the map.
     latent_kernel : {"squared-exponential", "linear"} or callable, default "squared-exponential"
         The Euclidean kernel on coordinates in lengthscales, u = x / l. A callable is given coordinates, shape (N, Q),
-        and returns a `Kernel` whose ``cross`` takes such arrays; its own free hyperparameters are learned too.
+        and returns a `Kernel` whose ``cross`` and ``variances`` take such arrays, complex ones too, by which its
+        derivatives are found; its own free hyperparameters are learned too.
     covariates : array of shape (N, p) or DataFrame indexed by vertex, optional
         What else is known of each vertex: columns are standardised and enter K_VV as a further factor, a squared
         exponential kernel whose lengthscale is learned.
@@ -118,6 +118,8 @@ class HypergraphGPLVM(BaseEstimator):
         Every start: the log posterior it reached, iterations, evaluations, whether it converged, and which was kept.
     hyperparameters_ : dict
         All that was learned besides the coordinates, by name.
+    model_ : MapModel
+        The coordinates, all kernels and the variances.
     kernel_ : Matern
         The hypergraph kernel, with v as its variance.
     noise_variance_ : float
@@ -213,12 +215,11 @@ class HypergraphGPLVM(BaseEstimator):
         self.solver_ = choose_solver(self.solver, data, n_inducing)
 
         self._H = expected(H, unknown)
-        vertices, covariates = self._vertices_and_covariates(H)
-        models = {
-            name: self._model(coordinates, covariates, data)
-            for name, coordinates in self._starts(n_components, data).items()
-        }
+        kernels, vertices = self._kernels_and_vertices(H)
+        starts = self._starts(n_components, data)
+        models = {name: self._model(coordinates, kernels, data) for name, coordinates in starts.items()}
         first = next(iter(models.values()))
+        LatentDerivatives.of(first.latent).check(first.coordinates)
         inducing = None
         if self.solver_ == "sparse":
             inducing = choose_inducing(first, vertices, min(n_inducing, H.num_vertices))
@@ -237,33 +238,33 @@ class HypergraphGPLVM(BaseEstimator):
         """Return the coordinates of the vertices, shape (N, Q)."""
         return self.fit(H, y, missing=missing).embedding_
 
-    def _vertices_and_covariates(self, H: Hypergraph) -> tuple[Vertices, Kernel | None]:
-        """Return what kernels need of every vertex, and the covariate kernel if there is one."""
+    def _kernels_and_vertices(self, H: Hypergraph) -> tuple[tuple[Matern, Kernel | None], Vertices]:
+        """Return the hypergraph kernel, the covariate kernel if there is one, and what they need of every vertex."""
         spectrum = cached_spectrum(self._H, None, _checks.real("size_exponent", self.size_exponent))
-        names = ("nu", "lengthscale")
-        self._matern = Matern(spectrum, self.nu, self.lengthscale, fixed=(*check_fixed(self.fixed, names), "variance"))
+        named = (self.fixed,) if isinstance(self.fixed, str) else self.fixed
+        fixed = [_checks.one_of("fixed", name, ("nu", "lengthscale")) for name in named]
+        matern = Matern(spectrum, self.nu, self.lengthscale, fixed=(*fixed, "variance"))
         if self.covariates is None:
             self._standardise = None
-            return Vertices(spectrum.vertex_vectors, None), None
+            return (matern, None), Vertices(spectrum.vertex_vectors, None)
         raw = Domain.of(H).aligned(self.covariates)
         self._standardise = Standardiser.of(raw)
         table = self._standardise(raw)
-        return Vertices(spectrum.vertex_vectors, table), SquaredExponential(table, fixed=("variance",))
+        return (matern, SquaredExponential(table, fixed=("variance",))), Vertices(spectrum.vertex_vectors, table)
 
-    def _model(self, coordinates: np.ndarray, covariates: Kernel | None, data: Memberships) -> LatentModel:
+    def _model(self, coordinates: np.ndarray, kernels: tuple[Matern, Kernel | None], data: Memberships) -> MapModel:
         """Return the model at a start: the data's mean square, nine parts of it signal and one noise."""
         kernel = self.latent_kernel
         if not callable(kernel):
             kernel = LATENT_KERNELS[_checks.one_of("latent_kernel", kernel, tuple(LATENT_KERNELS))]
         size = float((data.values**2).sum() / data.num_known)
-        return LatentModel(
-            latent=kernel(coordinates),
-            hypergraph=self._matern,
-            covariates=covariates,
-            coordinates=as_array(coordinates),
-            latent_lengthscale=as_array(1.0),
-            variance=as_array(0.9 * size),
-            noise_variance=as_array(0.1 * size),
+        return MapModel(
+            kernel(coordinates),
+            *kernels,
+            coordinates=coordinates,
+            latent_lengthscale=1.0,
+            variance=0.9 * size,
+            noise_variance=0.1 * size,
         )
 
     def _starts(self, n_components: int, data: Memberships) -> dict[str, np.ndarray]:
@@ -282,27 +283,26 @@ class HypergraphGPLVM(BaseEstimator):
                 found[f"random {number + 1}"] = rng.standard_normal((len(data.values), n_components))
         return {name: standardised(start, n_components, rng) for name, start in found.items()}
 
-    def _settle(self, model: LatentModel, vertices: Vertices, data: Memberships, inducing: np.ndarray | None) -> None:
+    def _settle(self, model: MapModel, vertices: Vertices, data: Memberships, inducing: np.ndarray | None) -> None:
         """Keep what was learned, condition on the memberships, and measure how sure the coordinates are."""
         if not callable(self.latent_kernel):  # the named kernels see distances or products only
-            turned = to_principal_axes(np.asarray(model.coordinates))
-            model = eqx.tree_at(lambda m: m.coordinates, model, as_array(turned))
+            model = model.with_coordinates(to_principal_axes(model.coordinates))
         anchors = np.arange(len(data.values)) if inducing is None else inducing
-        table = tabulate(model, vertices, anchors)
+        table = model.tabulate(vertices, anchors)
+        covariances = Covariances(model, table, anchors)
         if inducing is None:
-            conditioned = condition_exactly(model, table, data)
-            covariances = coordinate_covariances(model, table, data, conditioned)
+            conditioned = condition_exactly(covariances, data)
+            spread = coordinate_covariances(covariances, data, conditioned)
         else:
-            conditioned = condition_on_inducing(model, table, data, inducing)
+            conditioned = condition_on_inducing(covariances, data)
             known = data.patterns[data.pattern_of].T.astype(float)
-            own = np.asarray(table.smooth_variances + table.nugget)
-            themselves = Newcomers(data.values, known, np.asarray(table.smooth), own)
-            covariances = spreads(scene_of(model, conditioned), themselves, np.asarray(model.coordinates))
-        self._model_, self._anchors = model, jax.tree.map(lambda leaf: leaf[anchors], vertices)
+            themselves = Newcomers(data.values, known, table.smooth, table.smooth_variances + table.nugget)
+            spread = spreads(Scene(model, conditioned), themselves, model.coordinates)
+        self.model_, self._anchors = model, vertices.at(anchors)
         self._conditioned, self._edges = conditioned, data.edges
-        self.embedding_ = np.array(model.coordinates)
-        self.coordinate_covariance_ = covariances
-        self.coordinate_std_ = np.sqrt(np.diagonal(covariances, axis1=1, axis2=2))
+        self.embedding_ = model.coordinates.copy()
+        self.coordinate_covariance_ = spread
+        self.coordinate_std_ = np.sqrt(np.diagonal(spread, axis1=1, axis2=2))
         learned = parameters.values(model)
         self.hyperparameters_ = {name: value for name, value in learned.items() if name != "coordinates"}
         self.kernel_ = model.hypergraph.scaled(float(model.variance))
@@ -330,13 +330,13 @@ class HypergraphGPLVM(BaseEstimator):
         """
         check_is_fitted(self)
         rows = membership_rows(self._H, memberships)
-        model = self._model_
+        model = self.model_
         vertices = Vertices(self._newcomer_vectors(rows), self._newcomer_covariates(covariates, len(rows)))
-        own = np.asarray(model.smooth_variances(vertices) + model.nugget(vertices))
-        smooth = np.asarray(model.smooth(vertices, self._anchors))
+        own = model.smooth_variances(vertices) + model.nugget(vertices)
+        smooth = model.smooth(vertices, self._anchors)
         known = np.isfinite(rows)[:, self._edges]
         values = np.where(known, rows[:, self._edges], 0.0)
-        placed = place(scene_of(model, self._conditioned), Newcomers(values, known.astype(float), smooth, own))
+        placed = place(Scene(model, self._conditioned), Newcomers(values, known.astype(float), smooth, own))
         if not return_std:
             return placed.coordinates
         return Placement(placed.coordinates, np.sqrt(np.diagonal(placed.covariances, axis1=1, axis2=2)))
@@ -358,7 +358,7 @@ class HypergraphGPLVM(BaseEstimator):
 
     def _newcomer_vectors(self, rows: np.ndarray) -> np.ndarray:
         shares = self._H.edge_degrees / self._H.num_vertices
-        return newcomer_vectors(self._H, self._model_.hypergraph.spectrum, np.where(np.isnan(rows), shares, rows))
+        return newcomer_vectors(self._H, self.model_.hypergraph.eigenspectrum, np.where(np.isnan(rows), shares, rows))
 
     def _newcomer_covariates(self, covariates: Any, n: int) -> np.ndarray | None:
         if (covariates is None) != (self._standardise is None):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Self
 
-import equinox as eqx
 import numpy as np
 import pandas as pd
 import scipy.linalg
@@ -19,22 +18,22 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import locate
 
 
-class Patterns(eqx.Module):
-    """P patterns of known entries, and for each the Gram root of the columns that have it: root root' = Y Y'.
+class Pattern(NamedTuple):
+    """A pattern of known entries, and the Gram root of the columns that have it: root root' = Y Y'.
 
     Attributes
     ----------
-    known : array, shape (P, N)
-        1 where the pattern's columns are known, 0 elsewhere.
-    root : array, shape (P, N, k)
-        0 where unknown.
-    columns : array, shape (P,)
+    known : array of int, shape (n,)
+        The vertices where the pattern's columns are known.
+    root : array, shape (n, k)
+        At these vertices; k <= n.
+    columns : int
         How many columns have the pattern.
     """
 
-    known: Any
-    root: Any
-    columns: Any
+    known: np.ndarray
+    root: np.ndarray
+    columns: int
 
 
 class Memberships(NamedTuple):
@@ -75,18 +74,13 @@ class Memberships(NamedTuple):
         """The number of known entries."""
         return int(self.patterns.sum(axis=1)[self.pattern_of].sum())
 
-    def grouped(self) -> tuple[Patterns, ...]:
-        """Return the patterns with their Gram roots: complete columns first, all others in one stack."""
-        complete = self.patterns.all(axis=1)
-        return tuple(self._stack(np.flatnonzero(which)) for which in (complete, ~complete) if which.any())
-
-    def _stack(self, which: np.ndarray) -> Patterns:
-        roots = [_gram_root(self.values[:, self.pattern_of == p]) for p in which]
-        root = np.zeros((len(which), self.values.shape[0], max(r.shape[1] for r in roots)))
-        for place, r in enumerate(roots):
-            root[place, :, : r.shape[1]] = r
-        columns = np.bincount(self.pattern_of, minlength=len(self.patterns))[which]
-        return Patterns(self.patterns[which].astype(float), root, columns.astype(float))
+    def by_pattern(self) -> tuple[Pattern, ...]:
+        """Return the patterns with the Gram roots of their columns."""
+        parts = ((np.flatnonzero(known), self.pattern_of == p) for p, known in enumerate(self.patterns))
+        return tuple(
+            Pattern(known, _gram_root(self.values[np.ix_(known, columns)]), int(columns.sum()))
+            for known, columns in parts
+        )
 
 
 def _gram_root(Y: np.ndarray) -> np.ndarray:

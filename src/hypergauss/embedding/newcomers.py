@@ -15,20 +15,19 @@ which is positive semidefinite on old and new vertices together, and for an old 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy.sparse as sp
-from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
+from hypergauss.embedding.latent_derivatives import LatentDerivatives
+from hypergauss.embedding.model import MapModel
 from hypergauss.embedding.prediction import Conditioned
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.kernels import Kernel
-from hypergauss.spectrum import Spectrum, normalised_rows
+from hypergauss.spectrum import EigenSpectrum, normalised_rows
 
 #: Anchors tried as a place to start from, and starts that are followed, for each newcomer.
 _CANDIDATES, _FOLLOWED = 24, 3
@@ -38,7 +37,7 @@ _CHUNK = 64
 _LEAST_SINGULAR_VALUE = 1e-6
 
 
-def newcomer_vectors(H: Hypergraph, spectrum: Spectrum, rows: np.ndarray) -> np.ndarray:
+def newcomer_vectors(H: Hypergraph, spectrum: EigenSpectrum, rows: np.ndarray) -> np.ndarray:
     """Return the rows a V / s that stand for new vertices with memberships ``rows``, shape (n, r)."""
     assert spectrum.edge_vectors is not None
     assert spectrum.singular_values is not None
@@ -48,26 +47,22 @@ def newcomer_vectors(H: Hypergraph, spectrum: Spectrum, rows: np.ndarray) -> np.
     return a @ (spectrum.edge_vectors / safe)
 
 
-class Scene(NamedTuple):
-    """The known vertices as newcomers see them."""
-
-    latent: Kernel
-    anchors: Any  # coordinates u, (A, Q)
-    variance: Any
-    noise_variance: Any
-    latent_lengthscale: Any
-    weights: Any  # (A, m)
-    reduction: Any  # (P, A, A)
-    pattern_of: Any  # (m,)
-
-
 class Newcomers(NamedTuple):
     """What is known of new vertices: n rows each."""
 
-    values: Any  # (n, m), 0 where unknown
-    known: Any  # (n, m), 1 or 0
-    smooth: Any  # (n, A), K_VV with the anchors
-    own: Any  # (n,), K_VV of each newcomer with itself, nugget included
+    values: np.ndarray  # (n, m), 0 where unknown
+    known: np.ndarray  # (n, m), 1 or 0
+    smooth: np.ndarray  # (n, A), K_VV with the anchors
+    own: np.ndarray  # (n,), K_VV of each newcomer with itself, nugget included
+
+    def chunks(self) -> Iterator[slice]:
+        """Yield slices of a few newcomers at a time."""
+        for start in range(0, len(self.values), _CHUNK):
+            yield slice(start, start + _CHUNK)
+
+    def at(self, rows: slice) -> Newcomers:
+        """Return some of them."""
+        return Newcomers(*(leaf[rows] for leaf in self))
 
 
 class Placed(NamedTuple):
@@ -77,49 +72,50 @@ class Placed(NamedTuple):
     covariances: np.ndarray
 
 
-def scene_of(model: Any, conditioned: Conditioned) -> Scene:
-    """Gather what newcomers need of a fitted model."""
-    return Scene(
-        model.latent,
-        model.coordinates[conditioned.anchors],
-        model.variance,
-        model.noise_variance,
-        model.latent_lengthscale,
-        jnp.asarray(conditioned.weights),
-        jnp.asarray(conditioned.reduction),
-        jnp.asarray(conditioned.pattern_of),
-    )
+class Scene(NamedTuple):
+    """The known vertices as newcomers see them."""
+
+    model: MapModel
+    conditioned: Conditioned
+
+    @property
+    def anchors(self) -> np.ndarray:
+        """Coordinates u of the anchors, (A, Q)."""
+        return self.model.coordinates[self.conditioned.anchors]
+
+    @property
+    def has_pattern(self) -> np.ndarray:
+        """1 where a column has a pattern of known entries, (m, P)."""
+        return np.eye(len(self.conditioned.reduction))[self.conditioned.pattern_of]
 
 
 def place(scene: Scene, newcomers: Newcomers) -> Placed:
     """Find the coordinates of new vertices, each from the best of its most related anchors."""
-    parts = [
-        _place(scene, Newcomers(*(np.asarray(leaf)[start : start + _CHUNK] for leaf in newcomers)))
-        for start in range(0, len(newcomers.values), _CHUNK)
-    ]
-    return Placed(*(np.concatenate(leaves) for leaves in zip(*parts, strict=True)))
+    coordinates = np.concatenate([_place(scene, newcomers.at(rows)) for rows in newcomers.chunks()])
+    return Placed(coordinates, spreads(scene, newcomers, coordinates))
 
 
 def spreads(scene: Scene, newcomers: Newcomers, coordinates: np.ndarray) -> np.ndarray:
     """Return the Laplace covariance of each vertex's coordinates given all others, (n, Q, Q)."""
-    hessians = -np.asarray(_hessians(jnp.asarray(coordinates), scene, newcomers))
-    prior = float(scene.latent_lengthscale) ** 2
-    values, vectors = np.linalg.eigh(hessians - prior * np.eye(hessians.shape[-1]))
+    hessians = np.concatenate(
+        [LogDensities(coordinates[rows], scene, newcomers.at(rows)).hessians() for rows in newcomers.chunks()]
+    )
+    prior = float(scene.model.latent_lengthscale) ** 2
+    values, vectors = np.linalg.eigh(-hessians - prior * np.eye(hessians.shape[-1]))
     weights = 1.0 / (np.maximum(values, 0.0) + prior)
     return np.einsum("nqk,nk,nrk->nqr", vectors, weights, vectors)
 
 
-def _place(scene: Scene, newcomers: Newcomers) -> tuple[np.ndarray, np.ndarray]:
+def _place(scene: Scene, newcomers: Newcomers) -> np.ndarray:
     n, A = newcomers.smooth.shape
-    Q = scene.anchors.shape[1]
-    related = np.argsort(-np.asarray(newcomers.smooth), axis=1)[:, : min(_CANDIDATES, A)]
-    candidates = np.concatenate([np.asarray(scene.anchors)[related], np.zeros((n, 1, Q))], axis=1)
-    scores = np.stack([np.asarray(_log_densities(jnp.asarray(c), scene, newcomers)) for c in candidates.swapaxes(0, 1)])
+    anchors = scene.anchors
+    related = np.argsort(-newcomers.smooth, axis=1)[:, : min(_CANDIDATES, A)]
+    candidates = np.concatenate([anchors[related], np.zeros((n, 1, anchors.shape[1]))], axis=1)
+    scores = np.stack([LogDensities(c, scene, newcomers).values for c in candidates.swapaxes(0, 1)])
     best = np.argsort(-scores, axis=0)[:_FOLLOWED]  # (starts, n)
     ends = [_ascend(scene, newcomers, candidates[np.arange(n), order]) for order in best]
-    reached = np.stack([np.asarray(_log_densities(jnp.asarray(end), scene, newcomers)) for end in ends])
-    coordinates = np.stack(ends)[reached.argmax(axis=0), np.arange(n)]
-    return coordinates, spreads(scene, newcomers, coordinates)
+    reached = np.stack([LogDensities(end, scene, newcomers).values for end in ends])
+    return np.stack(ends)[reached.argmax(axis=0), np.arange(n)]
 
 
 def _ascend(scene: Scene, newcomers: Newcomers, start: np.ndarray) -> np.ndarray:
@@ -127,38 +123,100 @@ def _ascend(scene: Scene, newcomers: Newcomers, start: np.ndarray) -> np.ndarray
     scale = 1.0 / max(float(np.sum(newcomers.known)), 1.0)
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = _total(jnp.asarray(flat.reshape(start.shape)), scene, newcomers)
-        return -scale * float(value), -scale * np.asarray(gradient).ravel()
+        here = LogDensities(flat.reshape(start.shape), scene, newcomers)
+        return -scale * float(here.values.sum()), -scale * here.gradients().ravel()
 
     result = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"ftol": 1e-12, "gtol": 1e-8})
     return result.x.reshape(start.shape)
 
 
-def _log_density(u: Float[Array, " Q"], scene: Scene, one: Newcomers) -> Float[Array, ""]:
-    """Return the log density of one newcomer's memberships and coordinates."""
-    c = scene.variance * scene.latent.cross(u[None], scene.anchors)[0] * one.smooth
-    prior = scene.variance * scene.latent.variances(u[None])[0] * one.own + scene.noise_variance
-    explained = jnp.einsum("a,pab,b->p", c, scene.reduction, c)
-    # What is left is at least the noise, but for rounding.
-    variance = jnp.maximum(prior - explained, scene.noise_variance)[scene.pattern_of]
-    z = (one.values - c @ scene.weights) ** 2 / variance
-    likelihood = -0.5 * (one.known * (z + jnp.log(2 * jnp.pi * variance))).sum()
-    return likelihood - 0.5 * scene.latent_lengthscale**2 * (u**2).sum()
+class LogDensities:
+    r"""The log density of each newcomer's memberships and coordinates, and its derivatives in the coordinates.
+
+    Column j has the mean m = c'w_j and the variance s^2 = v k(u, u) K_VV + sigma^2 - c' R c, where c(u) are covariances
+    with the anchors. Derivatives go by way of m, s^2 and c: with dc_q = dc/du_q,
+
+        dm_q = dc_q' w,    d(s^2)_q = v K_VV dk(u, u)_q - 2 dc_q' R c,
+        d2(s^2)_qr = v K_VV d2k(u, u)_qr - 2 d2c_qr' R c - 2 dc_q' R dc_r.
+
+    Parameters
+    ----------
+    coordinates : array, shape (n, Q)
+        Where the newcomers are thought to stand.
+    scene : Scene
+        The known vertices.
+    newcomers : Newcomers
+        What is known of them.
+    """
+
+    def __init__(self, coordinates: np.ndarray, scene: Scene, newcomers: Newcomers) -> None:
+        self._u, self._new, self._anchors = coordinates, newcomers, scene.anchors
+        self._model, (_, self._weights, self._reduction, self._pattern_of, _) = scene
+        self._has_pattern = scene.has_pattern
+        model = self._model
+        self._derivatives = LatentDerivatives.of(model.latent)
+        self._latent = model.latent.cross(coordinates, self._anchors)
+        c = model.variance * self._latent * newcomers.smooth
+        self._reduced = c @ self._reduction  # R c, (P, n, A)
+        prior = model.variance * model.latent.variances(coordinates) * newcomers.own + model.noise_variance
+        left = prior[:, None] - np.einsum("pna,na->np", self._reduced, c)
+        # What is left is at least the noise, but for rounding.
+        self._is_free = left > model.noise_variance
+        self._variance = np.maximum(left, model.noise_variance)[:, self._pattern_of]  # (n, m)
+        self._residual = newcomers.values - c @ self._weights
+
+    @property
+    def values(self) -> np.ndarray:
+        """The log densities, shape (n,)."""
+        z = self._residual**2 / self._variance
+        likelihood = -0.5 * (self._new.known * (z + np.log(2 * np.pi * self._variance))).sum(axis=1)
+        return likelihood - 0.5 * self._model.latent_lengthscale**2 * (self._u**2).sum(axis=1)
+
+    def gradients(self) -> np.ndarray:
+        """Return the gradient of each in its coordinates, shape (n, Q)."""
+        in_latent = self._model.variance * self._in_c * self._new.smooth
+        gradient = self._derivatives.pull_back(self._u, self._anchors, in_latent, self._latent)
+        gradient += self._in_own[:, None] * self._derivatives.variances_first(self._u)
+        return gradient - self._model.latent_lengthscale**2 * self._u
+
+    def hessians(self) -> np.ndarray:
+        """Return the second derivatives of each in its coordinates, shape (n, Q, Q)."""
+        u, known, V, residual = self._u, self._new.known, self._variance, self._residual
+        scale = self._model.variance * self._new.smooth
+        first = np.moveaxis(scale * self._derivatives.first(u, self._anchors), 0, 1)  # dc, (n, Q, A)
+        second = scale * self._derivatives.second(u, self._anchors)  # (Q, Q, n, A)
+        of_mean = first @ self._weights  # (n, Q, m)
+        own = (self._model.variance * self._new.own)[:, None] * self._derivatives.variances_first(u)
+        explained = np.einsum("nqa,pna->nqp", first, self._reduced)
+        of_variance = ((own[:, :, None] - 2 * explained) * self._is_free[:, None, :])[:, :, self._pattern_of]
+        hessian = np.einsum("na,qrna->nqr", self._in_c, second)
+        hessian += self._in_own[:, None, None] * self._derivatives.variances_second(u)
+        for in_variance, reduction in zip(self._in_variance.T, self._reduction, strict=True):
+            hessian -= 2 * in_variance[:, None, None] * (first @ reduction @ first.swapaxes(1, 2))
+        mixed = _products(-known * residual / V**2, of_mean, of_variance)
+        hessian += mixed + mixed.swapaxes(1, 2)
+        hessian += _products(-known / V, of_mean, of_mean)
+        hessian += _products(known * (0.5 / V**2 - residual**2 / V**3), of_variance, of_variance)
+        return hessian - self._model.latent_lengthscale**2 * np.eye(u.shape[1])
+
+    @cached_property
+    def _in_variance(self) -> np.ndarray:
+        """The slope in the variance of each pattern, (n, P); none where the noise alone is left."""
+        by_column = -0.5 * self._new.known * (1 - self._residual**2 / self._variance) / self._variance
+        return (by_column @ self._has_pattern) * self._is_free
+
+    @cached_property
+    def _in_c(self) -> np.ndarray:
+        """The slope in c, (n, A)."""
+        through_means = (self._new.known * self._residual / self._variance) @ self._weights.T
+        return through_means - 2 * np.einsum("np,pna->na", self._in_variance, self._reduced)
+
+    @property
+    def _in_own(self) -> np.ndarray:
+        """The slope in k(u, u), (n,)."""
+        return self._model.variance * self._new.own * self._in_variance.sum(axis=1)
 
 
-_by_newcomer = Newcomers(0, 0, 0, 0)
-
-
-@eqx.filter_jit
-def _log_densities(U: Array, scene: Scene, newcomers: Newcomers) -> Array:
-    return jax.vmap(_log_density, (0, None, _by_newcomer))(U, scene, newcomers)
-
-
-@eqx.filter_jit
-def _total(U: Array, scene: Scene, newcomers: Newcomers) -> tuple[Array, Array]:
-    return jax.value_and_grad(lambda U: _log_densities(U, scene, newcomers).sum())(U)
-
-
-@eqx.filter_jit
-def _hessians(U: Array, scene: Scene, newcomers: Newcomers) -> Array:
-    return jax.vmap(jax.hessian(_log_density), (0, None, _by_newcomer))(U, scene, newcomers)
+def _products(weights: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the sums over columns of weights left_q right_r, (n, Q, Q), of arrays (n, m) and (n, Q, m)."""
+    return (weights[:, None, :] * left) @ right.swapaxes(1, 2)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from hypergauss import _checks
 from hypergauss.embedding.memberships import Memberships
-from hypergauss.embedding.model import LatentModel, Vertices
+from hypergauss.embedding.model import MapModel, Vertices
 
 SOLVERS = ("auto", "dense", "sparse")
 #: Vertices up to which the exact model is the default: there all starts take half a minute at most.
@@ -39,33 +35,21 @@ def choose_solver(solver: str, data: Memberships, n_inducing: int) -> str:
     return chosen
 
 
-def choose_inducing(model: LatentModel, vertices: Vertices, size: int) -> np.ndarray:
+def choose_inducing(model: MapModel, vertices: Vertices, size: int) -> np.ndarray:
     """Return the vertices of largest variance given those chosen before: a pivoted Cholesky factorisation of K.
 
     K is the covariance without nugget at the model's coordinates; what is left of its trace is exactly what the sparse
     bound charges for.
     """
-    N = len(model.coordinates)
-    on_device = jax.tree.map(jnp.asarray, vertices)
-    left = np.array(_variances(model, on_device))
-    factor = np.zeros((size, N))
+    u = model.coordinates
+    left = model.latent.variances(u) * model.smooth_variances(vertices)
+    factor = np.zeros((size, len(u)))
     chosen = np.zeros(size, dtype=int)
     for k in range(size):
         pivot = chosen[k] = int(left.argmax())
-        column = np.asarray(_column(model, on_device, jnp.asarray(pivot))) - factor[:k].T @ factor[:k, pivot]
-        factor[k] = column / np.sqrt(max(left[pivot], 1e-300))
+        one = chosen[k : k + 1]
+        column = (model.latent.cross(u, u[one]) * model.smooth(vertices, vertices.at(one)))[:, 0]
+        factor[k] = (column - factor[:k].T @ factor[:k, pivot]) / np.sqrt(max(left[pivot], 1e-300))
         left -= factor[k] ** 2
         left[chosen[: k + 1]] = -np.inf  # never twice, also where rounding leaves something
     return np.sort(chosen)
-
-
-@eqx.filter_jit
-def _variances(model: LatentModel, vertices: Vertices) -> Array:
-    return model.latent.variances(model.coordinates) * model.smooth_variances(vertices)
-
-
-@eqx.filter_jit
-def _column(model: LatentModel, vertices: Vertices, pivot: Array) -> Array:
-    one = jax.tree.map(lambda leaf: leaf[pivot][None], vertices)
-    latent = model.latent.cross(model.coordinates, model.coordinates[pivot][None])
-    return (latent * model.smooth(vertices, one))[:, 0]

@@ -13,12 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 
+from hypergauss.embedding.covariances import Covariances
 from hypergauss.embedding.memberships import Memberships
-from hypergauss.embedding.model import LatentModel
-from hypergauss.embedding.objectives import JITTER, Table, covariance, own_variance
-from hypergauss.exceptions import NumericalError
+from hypergauss.embedding.objectives import inducing_factor
+from hypergauss.solvers.cholesky import cholesky, inverse_of_factor
 
 
 class Conditioned(NamedTuple):
@@ -45,15 +44,15 @@ class Conditioned(NamedTuple):
     left_out: np.ndarray
 
 
-def condition_exactly(model: LatentModel, table: Table, data: Memberships) -> Conditioned:
+def condition_exactly(covariances: Covariances, data: Memberships) -> Conditioned:
     """Condition on all vertices, by a factor of C for each pattern."""
     N = len(data.values)
-    C = np.asarray(covariance(model, table))
+    C = covariances.matrix()
     weights, left_out = np.zeros_like(data.values), np.zeros_like(data.values)
     reduction = np.zeros((len(data.patterns), N, N))
     for p, known in enumerate(data.patterns):
         columns = data.pattern_of == p
-        inverse = _inverse(C[np.ix_(known, known)])
+        inverse = inverse_of_factor(cholesky(C[np.ix_(known, known)]))
         reduction[p][np.ix_(known, known)] = inverse
         h = data.values[np.ix_(known, columns)]
         alpha = inverse @ h
@@ -61,24 +60,21 @@ def condition_exactly(model: LatentModel, table: Table, data: Memberships) -> Co
         # Leaving one entry out of a normal vector: h - alpha / diag(C^-1) (Rasmussen and Williams, equation 5.12).
         left_out[np.ix_(known, columns)] = h - alpha / np.diagonal(inverse)[:, None]
         left_out[np.ix_(~known, columns)] = C[np.ix_(~known, known)] @ alpha
-    return Conditioned(np.arange(N), weights, reduction, data.pattern_of, left_out)
+    return Conditioned(covariances.anchors, weights, reduction, data.pattern_of, left_out)
 
 
-def condition_on_inducing(model: LatentModel, table: Table, data: Memberships, inducing: np.ndarray) -> Conditioned:
+def condition_on_inducing(covariances: Covariances, data: Memberships) -> Conditioned:
     """Condition on inducing vertices, whose entries are all that predictions see of the data."""
-    t = np.asarray(own_variance(model, table))
-    K_fu = np.asarray(
-        model.variance * model.latent.cross(model.coordinates, model.coordinates[inducing]) * table.smooth
-    )
-    K_uu = K_fu[inducing] + JITTER * np.trace(K_fu[inducing]) / len(inducing) * np.eye(len(inducing))
-    prior = _inverse(K_uu)
+    t, K_fu, inducing = covariances.own, covariances.cross, covariances.anchors
+    factor = inducing_factor(K_fu[inducing])
+    K_uu, prior = factor @ factor.T, inverse_of_factor(factor)
     weights = np.zeros((len(inducing), data.values.shape[1]))
     left_out = np.zeros_like(data.values)
     reduction = np.zeros((len(data.patterns), len(inducing), len(inducing)))
     for p, known in enumerate(data.patterns):
         columns = data.pattern_of == p
         K, h = K_fu[known], data.values[np.ix_(known, columns)]
-        posterior = _inverse(K_uu + (K / t[known, None]).T @ K)
+        posterior = inverse_of_factor(cholesky(K_uu + (K / t[known, None]).T @ K))
         reduction[p] = prior - posterior
         w = posterior @ (K.T @ (h / t[known, None]))
         weights[:, columns] = w
@@ -88,15 +84,3 @@ def condition_on_inducing(model: LatentModel, table: Table, data: Memberships, i
         left_out[np.ix_(known, columns)] = h - alpha / precision[:, None]
         left_out[np.ix_(~known, columns)] = K_fu[~known] @ w
     return Conditioned(inducing, weights, reduction, data.pattern_of, left_out)
-
-
-def _inverse(matrix: np.ndarray) -> np.ndarray:
-    """Return the inverse of a covariance matrix."""
-    try:
-        factor = scipy.linalg.cho_factor((matrix + matrix.T) / 2, lower=True)
-    except np.linalg.LinAlgError as error:
-        raise NumericalError(
-            f"The covariance of {len(matrix)} memberships is not positive definite. Likely cause: a nearly singular "
-            "hypergraph kernel with hardly any noise; fix a smaller `nu` or `lengthscale`."
-        ) from error
-    return scipy.linalg.cho_solve(factor, np.eye(len(matrix)))

@@ -14,75 +14,50 @@ uncertainty of a vertex's place *relative to the others*.
 
 from __future__ import annotations
 
-from itertools import combinations
-from typing import Any
+from itertools import combinations, product
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import scipy.linalg
-from jaxtyping import Array, Float
 
+from hypergauss.embedding.covariances import Covariances
+from hypergauss.embedding.latent_derivatives import LatentDerivatives
 from hypergauss.embedding.memberships import Memberships
-from hypergauss.embedding.model import LatentModel
-from hypergauss.embedding.objectives import Table
 from hypergauss.embedding.prediction import Conditioned
-from hypergauss.kernels import Kernel
 
 
-def coordinate_covariances(
-    model: LatentModel, table: Table, data: Memberships, conditioned: Conditioned
-) -> Float[np.ndarray, "N Q Q"]:
-    """Return the covariance of each vertex's coordinates u, all other coordinates integrated out."""
+def coordinate_covariances(covariances: Covariances, data: Memberships, conditioned: Conditioned) -> np.ndarray:
+    """Return the covariance of each vertex's coordinates u, all other coordinates integrated out, (N, Q, Q)."""
+    model = covariances.model
     N, Q = model.coordinates.shape
-    precision = -log_likelihood_hessian(model, table, data, conditioned)
+    precision = -log_likelihood_hessian(covariances, data, conditioned)
     prior = float(model.latent_lengthscale) ** 2  # u = x / l, x standard normal
-    return _relative_covariances(precision, np.asarray(model.coordinates), prior).reshape(N, Q, Q)
+    return _relative_covariances(precision, model.coordinates, prior).reshape(N, Q, Q)
 
 
-def log_likelihood_hessian(
-    model: LatentModel, table: Table, data: Memberships, conditioned: Conditioned
-) -> Float[np.ndarray, "NQ NQ"]:
-    """Return the second derivatives of log p(H | X) over the coordinates u, vertex by vertex."""
-    N, Q = model.coordinates.shape
+def log_likelihood_hessian(covariances: Covariances, data: Memberships, conditioned: Conditioned) -> np.ndarray:
+    """Return the second derivatives of log p(H | X) over the coordinates u, vertex by vertex, (N Q, N Q)."""
+    model, table = covariances.model, covariances.table
+    u = model.coordinates
+    N, Q = u.shape
     # The nugget counts too where the latent variance depends on the place, as that of a linear kernel does.
-    K_VV = float(model.variance) * (np.asarray(table.smooth) + np.diag(np.asarray(table.nugget)))
-    first, same, across = (np.asarray(part) * K_VV for part in _derivatives(model.latent, model.coordinates))
-    hessian = np.zeros((N, Q, N, Q))
-    vertices = np.arange(N)
+    K_VV = model.variance * (table.smooth + np.diag(table.nugget))
+    derivatives = LatentDerivatives.of(model.latent)
+    first, second, across = (of(u, u) * K_VV for of in (derivatives.first, derivatives.second, derivatives.across))
+    hessian = np.zeros((Q, Q, N, N))
+    slope = np.zeros((N, N))
     for p in range(len(data.patterns)):
         columns = data.pattern_of == p
         P, alpha, m = conditioned.reduction[p], conditioned.weights[:, columns], columns.sum()
         S = alpha @ alpha.T
-        G = (S - m * P) / 2
+        slope += (S - m * P) / 2
         DP, DS = first @ P, first @ S  # (Q, N, N)
-        for q in range(Q):
-            for r in range(Q):
-                DPD, DSD = DP[q] @ first[r].T, DS[q] @ first[r].T
-                hessian[:, q, :, r] += 2 * G * across[q, r]
-                hessian[vertices, q, vertices, r] += 2 * (G * same[q, r]).sum(axis=1)
-                hessian[:, q, :, r] -= DP[q] * DS[r].T + DS[q] * DP[r].T + P * DSD + S * DPD
-                hessian[:, q, :, r] += m * (DP[q] * DP[r].T + P * DPD)
-    return hessian.reshape(N * Q, N * Q)
-
-
-@eqx.filter_jit
-def _derivatives(kernel: Kernel, U: Array) -> tuple[Array, Array, Array]:
-    """Return dk/du_q, d2k/du_q du_r and d2k/du_q du'_r of k(u, u') between all pairs."""
-    units = jnp.eye(U.shape[1])
-
-    def along(function: Any, point: Array, direction: Array) -> Array:
-        return jax.jvp(function, (point,), (jnp.broadcast_to(direction, point.shape),))[1]
-
-    def slope(left: Array, right: Array, q: int) -> Array:
-        return along(lambda x: kernel.cross(x, right), left, units[q])
-
-    Q = range(U.shape[1])
-    first = jnp.stack([slope(U, U, q) for q in Q])
-    same = jnp.stack([jnp.stack([along(lambda x, q=q: slope(x, U, q), U, units[r]) for r in Q]) for q in Q])
-    across = jnp.stack([jnp.stack([along(lambda x, q=q: slope(U, x, q), U, units[r]) for r in Q]) for q in Q])
-    return first, same, across
+        for q, r in product(range(Q), repeat=2):
+            DPD, DSD = DP[q] @ first[r].T, DS[q] @ first[r].T
+            hessian[q, r] -= DP[q] * DS[r].T + DS[q] * DP[r].T + P * DSD + S * DPD
+            hessian[q, r] += m * (DP[q] * DP[r].T + P * DPD)
+    hessian += 2 * slope * across
+    hessian[:, :, np.arange(N), np.arange(N)] += 2 * (slope * second).sum(axis=-1)
+    return hessian.transpose(2, 0, 3, 1).reshape(N * Q, N * Q)
 
 
 def _relative_covariances(precision: np.ndarray, U: np.ndarray, prior: float) -> np.ndarray:

@@ -24,14 +24,16 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from hypergauss import metrics
 from hypergauss.datasets import fetch_peru_congress
 from hypergauss.estimators import HypergraphGPClassifier
-from hypergauss.experiments.recipe import NUM_STEPS, RATE, train_as_the_paper
+from hypergauss.experiments.recipe import NUM_STEPS, RATE, Trained, train_as_the_paper
 from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.inference.latent import GaussianLatents, LatentData, LatentModel
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.latents import GaussianLatents
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import RobustMax
-from hypergauss.parameters import as_array
 from hypergauss.plotting.figures import BLUE, GREEN, ORANGE, reliability_diagram
+from hypergauss.solvers import solver_for
+from hypergauss.solvers.base import ExactSolver
 from hypergauss.spectrum import Spectrum
 
 NUM_TEST = 40
@@ -124,14 +126,20 @@ def methods(problem: Problem, *, paper_recipe: bool) -> dict[str, Method]:
 
 def _by_recipe(relation: Hypergraph | Graph, y: np.ndarray) -> Method:
     def predict(train: np.ndarray, test: np.ndarray) -> Prediction:
-        classes, codes = np.unique(y[train], return_inverse=True)
-        model = LatentModel(Matern(Spectrum.of(relation)), papers_likelihood(), as_array(np.zeros(3)))
-        data = LatentData.of(model.kernel, train, codes)
-        trained = train_as_the_paper(model, data)
-        latents = GaussianLatents.of(trained.model, data.rows, trained.sites)
+        classes = np.unique(y[train])
+        trained, solver = _trained(relation, y, train)
+        latents = GaussianLatents.of(trained.model, trained.sites, solver)
         return Prediction(latents.probabilities(test), classes, trained.trace[-1])
 
     return predict
+
+
+def _trained(relation: Hypergraph | Graph, y: np.ndarray, train: np.ndarray) -> tuple[Trained, ExactSolver]:
+    """Train the paper's model by its recipe on the labels of some vertices."""
+    model = LatentModel(Matern(Spectrum.of(relation)), papers_likelihood(), np.zeros(3))
+    solver = solver_for(model.kernel, train)
+    assert isinstance(solver, ExactSolver)
+    return train_as_the_paper(model, solver, np.unique(y[train], return_inverse=True)[1]), solver
 
 
 def _label_propagation(H: Hypergraph, y: np.ndarray) -> Method:
@@ -233,9 +241,7 @@ def draw_convergence(problems: dict[str, Problem], path: Path, *, paper_recipe: 
             trace = model.fit(train, problem.groups[train]).elbo_trace_
             row[0].plot(trace, color=COLOURS[name], label=f"{name} ({trace[-1]:.1f})")
             if paper_recipe:
-                _, codes = np.unique(problem.groups[train], return_inverse=True)
-                latent = LatentModel(Matern(Spectrum.of(relation)), papers_likelihood(), as_array(np.zeros(3)))
-                slow = train_as_the_paper(latent, LatentData.of(latent.kernel, train, codes)).trace
+                slow = _trained(relation, problem.groups, train)[0].trace
                 row[1].plot(slow, color=COLOURS[name], label=f"{name} ({slow[-1]:.1f})")
         _label(row[0], f"{title}: our learning", "iterations")
         if paper_recipe:

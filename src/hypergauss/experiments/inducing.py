@@ -18,13 +18,14 @@ from rich.progress import track
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.experiments.congress import Problem, load_problem, papers_likelihood, partitions
 from hypergauss.experiments.tables import make_table, publish
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.selection import select_inducing_vertices
-from hypergauss.inference.latent import LatentData, LatentModel, empty_sites
-from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
 from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Kernel
-from hypergauss.parameters import as_array
 from hypergauss.plotting.figures import BLUE, GREEN, GREY, ORANGE, RED
+from hypergauss.solvers.choose import solver_for
+from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
+from hypergauss.solvers.sites import NaturalSites
 
 NUMBERS = (3, 6, 12, 24, 48)
 COLOURS = {
@@ -46,11 +47,12 @@ def learn(problem: Problem) -> tuple[Kernel, Callable[[Inducing | None], float]]
     likelihood = papers_likelihood()
     full = HypergraphGPClassifier(problem.hypergraph, likelihood=likelihood, size_exponent=0.0, random_state=0)
     full.fit(train, problem.groups[train])
-    model = LatentModel(full.kernel_, likelihood, as_array(full.hyperparameters_["mean"]))
+    model = LatentModel(full.kernel_, likelihood, full.hyperparameters_["mean"])
+    nothing = NaturalSites.empty(len(train), likelihood.num_latents)
 
     def bound(inducing: Inducing | None) -> float:
-        data = LatentData.of(model.kernel, train, codes, inducing=inducing)
-        return float(best_sites(model, data, empty_sites(model, data)).value)
+        solver = solver_for(model.kernel, train, inducing=inducing)
+        return best_sites(model, solver, codes.astype(float), nothing).value
 
     return model.kernel, bound
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hypergauss import _checks
-from hypergauss.factorisation.draws import Kept
+from hypergauss.factorisation.predictive import Kept
 from hypergauss.factorisation.ratings import Ratings
+
+if TYPE_CHECKING:
+    from arviz import InferenceData
 
 #: Pairs whose predictions stand for all.
 _WATCHED = 50
 
 
-def identified(chains: list[Kept], ratings: Ratings, likelihood: str) -> Any:
+def identified(chains: list[Kept], ratings: Ratings, likelihood: str) -> InferenceData:
     """Return draws of identified quantities as ArviZ's ``InferenceData``.
 
     Factors can turn, change places and change sign without changing a prediction, and of a steep filter's variance the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -12,16 +11,16 @@ from rich.progress import Progress
 
 from hypergauss import _checks
 from hypergauss.factorisation import gibbs
-from hypergauss.factorisation.draws import Scale
-from hypergauss.factorisation.inducing_sides import full_columns, sparse_columns
+from hypergauss.factorisation.grades import Grades
+from hypergauss.factorisation.kernel_columns import full_columns, sparse_columns
 from hypergauss.factorisation.mode import ModeProblem
-from hypergauss.factorisation.ordinal import Grades
+from hypergauss.factorisation.predictive import Scale
 from hypergauss.factorisation.ratings import Ratings, views
 from hypergauss.factorisation.sides import make_sides
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.selection import select_inducing_vertices
-from hypergauss.learning.priors import LogNormal
 from hypergauss.kernels import Diffusion, Matern, SpectralKernel
+from hypergauss.learning.priors import LogNormal
 from hypergauss.spectrum import Spectrum
 
 PRECISIONS = {"single": np.float32, "double": np.float64}
@@ -128,14 +127,6 @@ def mode_problem(
         min(tolerance, _MODE_TOLERANCE),
     )
     return problem, Scale(center, 1.0)
-
-
-def fingerprint(table: Ratings, settings: str) -> str:
-    """Return a digest by which a checkpoint of the same ratings and settings is known."""
-    digest = hashlib.sha256(settings.encode())
-    for array in (table.user, table.item, table.values):
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
 
 
 @contextmanager

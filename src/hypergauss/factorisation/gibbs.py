@@ -11,10 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
-from hypergauss.factorisation.ordinal import Cuts, Grades
+from hypergauss.factorisation.grades import Cuts, Grades
+from hypergauss.factorisation.normal_equations import (
+    NormalEquations,
+    features,
+    normal_equations,
+    scattered_noise,
+    system,
+)
 from hypergauss.factorisation.ratings import View
-from hypergauss.factorisation.system import NormalEquations, features, normal_equations, scattered_noise, system
+from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
 
 #: Inverse gamma prior of the noise's variance, and where chains start, on the scale of ratings of variance 1.
 _NOISE_SHAPE, _NOISE_RATE = 1.0, 1.0

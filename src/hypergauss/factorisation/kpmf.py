@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
+from hypergauss.factorisation.chains import check_schedule, sample
+from hypergauss.factorisation.checkpoints import Checkpoint, fingerprint
 from hypergauss.factorisation.convergence import identified
-from hypergauss.factorisation.draws import Kept, Predictive
-from hypergauss.factorisation.fitting import (
-    fingerprint,
-    fixed_kernels,
-    gibbs_problem,
-    mode_problem,
-    progress,
-)
+from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem, progress
 from hypergauss.factorisation.mode import Mode, find_mode
-from hypergauss.factorisation.predicting import Prediction, as_draw, together
+from hypergauss.factorisation.named_predictions import Prediction, as_draw, together
+from hypergauss.factorisation.predictive import Kept, Predictive
 from hypergauss.factorisation.ratings import Ratings, tabulate
-from hypergauss.factorisation.sampling import Checkpoint, check_schedule, sample
 from hypergauss.factorisation.settings import check_bounds, check_settings
 from hypergauss.factorisation.sides import check_priors, check_relations
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.learning.priors import LogNormal
 
-#: What decides the draws, besides the ratings and the seed.
+if TYPE_CHECKING:
+    from arviz import InferenceData
+
+#: What decides the draws, besides the ratings, the relations and the seed.
 _SETTINGS = (
     "n_factors",
     "likelihood",
@@ -43,9 +43,9 @@ _SETTINGS = (
     "priors",
     "tolerance",
     "precision",
-    "user_relations",
-    "item_relations",
 )
+Relations = Mapping[str, Hypergraph]
+RandomState = int | np.random.RandomState | None
 
 
 class KPMF(BaseEstimator):
@@ -101,16 +101,17 @@ class KPMF(BaseEstimator):
         start from functions that are smooth on the hypergraph: where ratings follow it little, they may need some
         hundred sweeps to leave them, and `inference_data` shows it.
     tolerance : float
-        Of conjugate gradients: the size of the residual, relative to that of the right-hand side.
+        Of conjugate gradients: the size of the residual, relative to that of the right-hand side. The mode is found
+        with 1e-4 at least.
     precision : {"single", "double"}
-        Of the numbers in the solver.
+        Of the numbers in the solver ("gibbs"); the mode is found in double precision.
     checkpoint : path, optional
         An npz file that `fit` writes now and then. If it exists, `fit` goes on from there, to the same draws as if it
         had never stopped; ``draws`` may have grown ("gibbs").
     checkpoint_every : int
         Sweeps between writing.
     n_jobs : int
-        Chains that run at once, each in a thread.
+        Chains that run at once, each in a thread ("gibbs").
     show_progress : bool
         Whether to draw a bar.
     random_state : int, RandomState or None
@@ -124,9 +125,19 @@ class KPMF(BaseEstimator):
         What each chain kept ("gibbs").
     mode_ : Mode
         Factors and the trace of the log posterior ("map").
+    ratings_ : Ratings
+        What was learned from, in order.
+    bounds_ : (float, float) or None
+        Least and largest rating.
+    scale_ : Scale
+        Ratings are its ``center`` plus ``spread`` times what the model explains.
+    levels_ : array, shape (C,), or None
+        Ratings of the ordered classes.
 
     Notes
     -----
+    A parameter that would not act, as ``nu`` under "gibbs" or ``draws`` under "map", is refused.
+
     A pair rated twice is refused. Draws take 4 bytes x chains x draws x (users + items) x (D + 1) of memory, ratings
     some hundred bytes each.
 
@@ -150,9 +161,9 @@ class KPMF(BaseEstimator):
         kernel: str = "matern",
         biases: bool = True,
         mean: str = "learned",
-        bounds: Any = "observed",
-        user_relations: Mapping[str, Hypergraph] | None = None,
-        item_relations: Mapping[str, Hypergraph] | None = None,
+        bounds: tuple[float, float] | str | None = "observed",
+        user_relations: Relations | None = None,
+        item_relations: Relations | None = None,
         rank: int | str | None = "auto",
         size_exponent: float = 0.0,
         priors: Mapping[str, LogNormal] | None = None,
@@ -172,7 +183,7 @@ class KPMF(BaseEstimator):
         checkpoint_every: int = 25,
         n_jobs: int = 1,
         show_progress: bool = False,
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_factors = n_factors
         self.inference = inference
@@ -204,7 +215,7 @@ class KPMF(BaseEstimator):
         self.show_progress = show_progress
         self.random_state = random_state
 
-    def fit(self, users: Iterable[Any], items: Iterable[Any], ratings: Any) -> Self:
+    def fit(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> Self:
         """Learn from ratings.
 
         Parameters
@@ -214,7 +225,8 @@ class KPMF(BaseEstimator):
         ratings : array-like, shape (n,)
             How.
         """
-        check_settings(self.get_params(deep=False))
+        usual = {name: given.default for name, given in inspect.signature(KPMF).parameters.items()}
+        check_settings(self.get_params(deep=False), usual)
         named = [check_relations("user_relations", self.user_relations)]
         named.append(check_relations("item_relations", self.item_relations))
         more = [[hypergraph.vertices for hypergraph in relations.values()] for relations in named]
@@ -228,10 +240,20 @@ class KPMF(BaseEstimator):
             self._fit_map(table, rng)
         self.users_, self.items_ = table.users, table.items
         self.bounds_ = observed if self.bounds == "observed" else given
-        self._ratings = table
+        self.ratings_ = table
         return self
 
-    def predict(self, users: Iterable[Any], items: Iterable[Any], return_std: bool = False) -> Any:
+    @overload
+    def predict(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def predict(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[True]
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def predict(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the mean rating of each pair and, if asked for, the standard deviation of a new rating.
 
         Users and items that `fit` has not seen have their prior, and a warning says so.
@@ -240,7 +262,7 @@ class KPMF(BaseEstimator):
         return (mean, std) if return_std else mean
 
     def predict_interval(
-        self, users: Iterable[Any], items: Iterable[Any], level: float = 0.9
+        self, users: Iterable[Hashable], items: Iterable[Hashable], level: float = 0.9
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of central intervals that hold a new rating with the given probability, within bounds.
 
@@ -249,33 +271,35 @@ class KPMF(BaseEstimator):
         """
         return self._prediction().interval(users, items, level)
 
-    def predict_proba(self, users: Iterable[Any], items: Iterable[Any]) -> pd.DataFrame:
+    def predict_proba(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> pd.DataFrame:
         """Return the probability of each rating level, one row a pair ("ordinal" only)."""
         return self._prediction().probabilities(users, items)
 
-    def log_density(self, users: Iterable[Any], items: Iterable[Any], ratings: Any) -> np.ndarray:
+    def log_density(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> np.ndarray:
         """Return the log predictive density of each rating; the log probability for ordered classes."""
         return self._prediction().log_density(users, items, ratings)
 
-    def sample(self, users: Iterable[Any], items: Iterable[Any], size: int = 1, random_state: Any = None) -> np.ndarray:
+    def sample(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], size: int = 1, random_state: RandomState = None
+    ) -> np.ndarray:
         """Draw new ratings from the predictive distribution, shape (size, n)."""
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         return self._prediction().sample(users, items, size, rng)
 
-    def recommend(self, user: Any, n: int = 10, *, include_seen: bool = False) -> pd.DataFrame:
+    def recommend(self, user: Hashable, n: int = 10, *, include_seen: bool = False) -> pd.DataFrame:
         """Return the n items of the highest predicted rating for a user, with the standard deviation of a new rating.
 
         Items that the user has rated are left out unless asked for.
         """
         return self._prediction().best(user, n, include_seen=include_seen)
 
-    def inference_data(self) -> Any:
+    def inference_data(self) -> InferenceData:
         """Return what is identified of the draws as ArviZ's ``InferenceData``, for R-hat and effective sample sizes.
 
         Factors can turn and change sign without changing a prediction, so predictions stand for them: those of fifty
         rated pairs, the variances of biases, of u_i . w_j and of the noise, and the thresholds.
         """
-        return identified(self._kept(), self._ratings, self.likelihood)
+        return identified(self._kept(), self.ratings_, self.likelihood)
 
     def relation_weights(self) -> pd.DataFrame:
         """Return mean and standard deviation of each relation's weight, as a multiple of a column's variance."""
@@ -295,7 +319,7 @@ class KPMF(BaseEstimator):
     def _fit_gibbs(
         self,
         table: Ratings,
-        relations: tuple[Mapping[str, Hypergraph], Mapping[str, Hypergraph]],
+        relations: tuple[Relations, Relations],
         rng: np.random.RandomState,
     ) -> None:
         schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin)
@@ -313,7 +337,7 @@ class KPMF(BaseEstimator):
             precision=self.precision,
         )
         entropy = rng.randint(2**32, size=4, dtype=np.uint64).tolist()
-        checkpoint = self._checkpoint(table, entropy)
+        checkpoint = self._checkpoint(table, relations, entropy)
         with progress(self.show_progress, "sweeps") as report:
             self.draws_: list[Kept] = sample(
                 problem,
@@ -323,7 +347,7 @@ class KPMF(BaseEstimator):
                 checkpoint=checkpoint,
                 report=report,
             )
-        self._scale, self._levels = scale, None if problem.grades is None else problem.grades.levels
+        self.scale_, self.levels_ = scale, None if problem.grades is None else problem.grades.levels
 
     def _fit_map(self, table: Ratings, rng: np.random.RandomState) -> None:
         kernels = fixed_kernels(
@@ -355,9 +379,11 @@ class KPMF(BaseEstimator):
                 enough=1e-5,
                 report=report,
             )
-        self._scale, self._levels = scale, None
+        self.scale_, self.levels_ = scale, None
 
-    def _checkpoint(self, table: Ratings, entropy: list[int]) -> Checkpoint | None:
+    def _checkpoint(
+        self, table: Ratings, relations: tuple[Relations, Relations], entropy: list[int]
+    ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
         if self.random_state is None:
@@ -366,7 +392,7 @@ class KPMF(BaseEstimator):
             )
         settings = json.dumps([{name: repr(getattr(self, name)) for name in _SETTINGS}, entropy])
         every = _checks.count("checkpoint_every", self.checkpoint_every)
-        return Checkpoint(Path(self.checkpoint), every, fingerprint(table, settings))
+        return Checkpoint(Path(self.checkpoint), every, fingerprint(table, relations, settings))
 
     def _kept(self) -> list[Kept]:
         check_is_fitted(self, "users_")
@@ -377,8 +403,8 @@ class KPMF(BaseEstimator):
     def _prediction(self) -> Prediction:
         check_is_fitted(self, "users_")
         if self.inference == "gibbs":
-            predictive = Predictive(together(self.draws_), self._scale, self._levels)
+            predictive = Predictive(together(self.draws_), self.scale_, self.levels_)
         else:
             mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
-            predictive = Predictive(mode, self._scale, self._levels)
-        return Prediction(predictive, self._ratings, self.bounds_)
+            predictive = Predictive(mode, self.scale_, self.levels_)
+        return Prediction(predictive, self.ratings_, self.bounds_)

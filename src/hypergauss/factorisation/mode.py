@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hypergauss.factorisation.columns import Columns
+from hypergauss.factorisation.normal_equations import NormalEquations, Solution, features, normal_equations, system
 from hypergauss.factorisation.ratings import View
-from hypergauss.factorisation.system import NormalEquations, Solution, features, normal_equations, system
 
 _START_SPREAD = 0.1
 

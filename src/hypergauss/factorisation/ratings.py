@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from numpy.typing import ArrayLike, DTypeLike
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
@@ -42,7 +43,7 @@ class Ratings(NamedTuple):
         """Return users as vertices, and for each item the hyperedge of those who rated it."""
         return Hypergraph.from_incidence(self.pattern(), vertices=self.users, edges=self.items)
 
-    def pattern(self, dtype: Any = np.float64) -> sp.csr_array:
+    def pattern(self, dtype: DTypeLike = np.float64) -> sp.csr_array:
         """Return the N x M table with a one for each rating; its entries are in the order of ``values``."""
         starts = np.concatenate([[0], np.cumsum(np.bincount(self.user, minlength=len(self.users)))])
         return sp.csr_array((np.ones(len(self.values), dtype), self.item, starts), shape=self.shape)
@@ -67,7 +68,7 @@ class View(NamedTuple):
         return sp.csr_array((values[self.order], self.pattern.indices, self.pattern.indptr), shape=self.pattern.shape)
 
 
-def views(ratings: Ratings, dtype: Any) -> tuple[View, View]:
+def views(ratings: Ratings, dtype: DTypeLike) -> tuple[View, View]:
     """Return the ratings with users as rows, and with items as rows."""
     by_user = ratings.pattern(dtype)
     numbered = sp.csr_array((np.arange(by_user.nnz), by_user.indices, by_user.indptr), shape=by_user.shape)
@@ -77,9 +78,9 @@ def views(ratings: Ratings, dtype: Any) -> tuple[View, View]:
 
 
 def tabulate(
-    users: Iterable[Any],
-    items: Iterable[Any],
-    ratings: Any,
+    users: Iterable[Hashable],
+    items: Iterable[Hashable],
+    ratings: ArrayLike,
     *,
     bounds: tuple[float, float] | None,
     more_users: Iterable[pd.Index] = (),
@@ -108,7 +109,7 @@ def tabulate(
 
 
 def _numbered(
-    names: Iterable[Any], argument: str, n_ratings: int, more: Iterable[pd.Index]
+    names: Iterable[Hashable], argument: str, n_ratings: int, more: Iterable[pd.Index]
 ) -> tuple[np.ndarray, pd.Index]:
     """Return the position of each name and the index of all, those in the ratings first."""
     given = as_list(names)

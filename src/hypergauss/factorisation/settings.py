@@ -1,9 +1,9 @@
-"""The rules that the parameters of `KPMF` keep, checked before any work."""
+"""The rules that the parameters of `KPMF` keep, checked before any work: each acts, or is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from hypergauss import _checks
 from hypergauss.factorisation.fitting import PRECISIONS
@@ -15,13 +15,48 @@ _CHOICES = {
     "mean": ("learned", "zero"),
     "precision": tuple(PRECISIONS),
 }
-#: Parameters of one inference only, and what they are left at by the other.
-_GIBBS_ONLY = {"likelihood": "gaussian", "user_relations": None, "item_relations": None, "checkpoint": None}
-_MAP_ONLY = {"mean": "learned", "inducing": None}
 
 
-def check_settings(settings: Mapping[str, Any]) -> None:
-    """Refuse parameters that break a rule, or that the chosen inference does not have."""
+class _Needs(NamedTuple):
+    """The inference, and the kernels, with which a parameter acts, and what to do without that inference."""
+
+    inference: tuple[str, ...] = ("gibbs", "map")
+    kernel: tuple[str, ...] = ("matern", "diffusion", "independent")
+    instead: str = "Leave it out."
+
+
+_DRAWN = "'gibbs' draws it."
+_BY_DRAWS = _Needs(("gibbs",))
+#: Of the parameters that not every model has.
+_NEEDS = {
+    "likelihood": _BY_DRAWS,
+    "user_relations": _BY_DRAWS,
+    "item_relations": _BY_DRAWS,
+    "checkpoint": _BY_DRAWS,
+    "checkpoint_every": _BY_DRAWS,
+    "chains": _BY_DRAWS,
+    "warm_up": _BY_DRAWS,
+    "draws": _BY_DRAWS,
+    "thin": _BY_DRAWS,
+    "n_jobs": _BY_DRAWS,
+    "precision": _Needs(("gibbs",), instead="'map' always has double precision."),
+    "priors": _Needs(("gibbs",), ("matern",), "Fixed kernels have no priors: pass `nu` and `lengthscale` themselves."),
+    "nu": _Needs(("map",), ("matern",), f"{_DRAWN} Say what you know of it by `priors={{'nu': LogNormal(median)}}`."),
+    "lengthscale": _Needs(
+        ("map",), ("matern",), f"{_DRAWN} Say what you know of it by `priors={{'lengthscale': LogNormal(median)}}`."
+    ),
+    "variance": _Needs(("map",), instead=_DRAWN),
+    "noise_variance": _Needs(("map",), instead=_DRAWN),
+    "mean": _Needs(("map",), instead=_DRAWN),
+    "max_iterations": _Needs(("map",), instead="Set `warm_up` and `draws`."),
+    "inducing": _Needs(("map",), ("matern", "diffusion")),
+    "rank": _Needs(kernel=("matern", "diffusion")),
+    "size_exponent": _Needs(kernel=("matern",)),
+}
+
+
+def check_settings(settings: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+    """Refuse parameters that break a rule, or that would not act; ``usual`` are those of a `KPMF` left as it is."""
     _checks.count("n_factors", settings["n_factors"])
     for name, choices in _CHOICES.items():
         _checks.one_of(name, settings[name], choices)
@@ -29,18 +64,33 @@ def check_settings(settings: Mapping[str, Any]) -> None:
     _checks.count("n_jobs", settings["n_jobs"])
     if isinstance(settings["rank"], str):
         _checks.one_of("rank", settings["rank"], ("auto",))
-    by_mode = settings["inference"] == "map"
-    for name, usual in (_GIBBS_ONLY if by_mode else _MAP_ONLY).items():
-        if settings[name] not in (usual, {}):
-            only = "gibbs" if by_mode else "map"
-            raise ValueError(f"`{name}` must be left as it is unless inference={only!r}. Got {settings[name]!r}.")
-    if not by_mode and settings["kernel"] == "diffusion":
+    if settings["inference"] == "gibbs" and settings["kernel"] == "diffusion":
         raise ValueError("`kernel='diffusion'` needs inference='map'; 'matern' draws nu, to which infinity belongs.")
-    if settings["kernel"] == "independent" and settings["inducing"] is not None:
-        raise ValueError("`inducing` needs a kernel on the hypergraph. Got kernel='independent'.")
+    for name, needs in _NEEDS.items():
+        _check_acts(name, needs, settings, usual)
+    if settings["checkpoint"] is None and settings["checkpoint_every"] != usual["checkpoint_every"]:
+        raise ValueError(
+            f"`checkpoint_every` needs a file to write to. Got {settings['checkpoint_every']!r} and no `checkpoint`. "
+            "Name one by `checkpoint`."
+        )
 
 
-def check_bounds(bounds: Any) -> tuple[float, float] | None:
+def _check_acts(name: str, needs: _Needs, settings: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
+    value = settings[name]
+    if value is usual[name] or value in (usual[name], {}):
+        return
+    for other in ("inference", "kernel"):
+        allowed: tuple[str, ...] = getattr(needs, other)
+        if settings[other] not in allowed:
+            listed = " or ".join(repr(choice) for choice in allowed)
+            instead = needs.instead if other == "inference" else "That kernel does without it: leave it out."
+            raise ValueError(
+                f"`{name}` must be left as it is unless {other}={listed}. Got {value!r} and {other}="
+                f"{settings[other]!r}. {instead}"
+            )
+
+
+def check_bounds(bounds: tuple[float, float] | str | None) -> tuple[float, float] | None:
     """Return least and largest rating, or None where they are not given."""
     if bounds is None or (isinstance(bounds, str) and bounds == "observed"):
         return None

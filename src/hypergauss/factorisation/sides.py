@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from hypergauss import _checks
-from hypergauss.factorisation.spectral_prior import Grid, Modes, Relations, Side
 from hypergauss.factorisation.ratings import Ratings
+from hypergauss.factorisation.spectral_prior import Grid, Modes, Relations, Side
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.learning.priors import LogNormal
 from hypergauss.spectrum import Spectrum, normalised_incidence
@@ -44,7 +44,7 @@ def make_sides(
     size_exponent: float,
     priors: Mapping[str, LogNormal],
     relations: tuple[Mapping[str, Hypergraph], Mapping[str, Hypergraph]],
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> tuple[Side, Side]:
     """Return the priors of users and of items: one decomposition serves both."""
     user_relations, item_relations = (
@@ -56,29 +56,37 @@ def make_sides(
         return Side(users, user_relations), Side(items, item_relations)
     hypergraph, grid = ratings.hypergraph(), make_grid(priors)
     spectrum = Spectrum.of(hypergraph, rank, size_exponent)
-    users = Modes.of(spectrum, levels(hypergraph, size_exponent), grid, dtype)
-    items = Modes.of(spectrum.dual(), levels(hypergraph.dual(), size_exponent), grid, dtype)
+    of_users, of_items = levels(hypergraph, size_exponent)
+    users, items = Modes.of(spectrum, of_users, grid, dtype), Modes.of(spectrum.dual(), of_items, grid, dtype)
     return Side(users, user_relations), Side(items, item_relations)
 
 
-def levels(hypergraph: Hypergraph, size_exponent: float = 0.0) -> sp.csr_array:
-    """Return the eigenvectors of eigenvalue 0, one a component: roots of degrees, with mean square 1 in all.
+def levels(hypergraph: Hypergraph, size_exponent: float = 0.0) -> tuple[sp.csr_array, sp.csr_array]:
+    """Return the eigenvectors of eigenvalue 0 of I - A A' and of I - A'A, one a component, with mean square 1 in all.
 
-    The rows of isolated vertices are empty.
+    They are roots of weighted degrees, and of weighted sizes w(e) |e|^(1 + a): A maps the latter to the former. The
+    rows of vertices, and hyperedges, that are connected to nothing are empty.
     """
     A = normalised_incidence(hypergraph, size_exponent)
-    # On a component A'A has the eigenvector of the roots of weighted sizes, and A maps it to that of A A'.
     weights = hypergraph.weights * np.maximum(hypergraph.edge_degrees, 1e-300) ** (1.0 + size_exponent)
-    roots = A @ np.sqrt(np.where(hypergraph.edge_degrees > 0, weights, 0.0))
+    of_edges = np.sqrt(np.where(hypergraph.edge_degrees > 0, weights, 0.0))
+    return (
+        _by_component(A @ of_edges, hypergraph.connected_components()),
+        _by_component(of_edges, hypergraph.dual().connected_components()),
+    )
+
+
+def _by_component(roots: np.ndarray, component: np.ndarray) -> sp.csr_array:
+    """Return one column a component, with mean square 1 in all, of what a vector has there."""
     seen = np.flatnonzero(roots > 0)
-    component, _ = pd.factorize(hypergraph.connected_components()[seen])
-    count = int(component.max(initial=-1)) + 1
-    norms = np.sqrt(np.bincount(component, roots[seen] ** 2, minlength=count))
-    entries = roots[seen] / norms[component] * np.sqrt(hypergraph.num_vertices / max(count, 1))
-    return sp.csr_array((entries, (seen, component)), shape=(hypergraph.num_vertices, count))
+    place, _ = pd.factorize(component[seen])
+    count = int(place.max(initial=-1)) + 1
+    norms = np.sqrt(np.bincount(place, roots[seen] ** 2, minlength=count))
+    entries = roots[seen] / norms[place] * np.sqrt(len(roots) / max(count, 1))
+    return sp.csr_array((entries, (seen, place)), shape=(len(roots), count))
 
 
-def stack_relations(index: pd.Index, relations: Mapping[str, Hypergraph], dtype: Any) -> Relations:
+def stack_relations(index: pd.Index, relations: Mapping[str, Hypergraph], dtype: DTypeLike) -> Relations:
     """Return the hyperedges of all relations side by side, for vertices in the order of the index."""
     features, owner = [sp.csr_array((len(index), 0))], []
     for number, hypergraph in enumerate(relations.values()):
@@ -93,7 +101,7 @@ def stack_relations(index: pd.Index, relations: Mapping[str, Hypergraph], dtype:
     return Relations(tuple(relations), stacked, np.concatenate([np.zeros(0, np.int64), *owner]).astype(np.int64))
 
 
-def check_relations(argument: str, relations: Any) -> dict[str, Hypergraph]:
+def check_relations(argument: str, relations: object) -> dict[str, Hypergraph]:
     """Return further relations by name."""
     if relations is None:
         return {}
@@ -108,7 +116,7 @@ def check_relations(argument: str, relations: Any) -> dict[str, Hypergraph]:
     return dict(relations)
 
 
-def check_priors(priors: Any) -> dict[str, LogNormal]:
+def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]:
     """Return the priors of nu and lengthscale, those not given as usual."""
     given = dict(priors or {})
     for name, prior in given.items():

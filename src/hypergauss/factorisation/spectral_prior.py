@@ -17,13 +17,16 @@ eigenvalues, and each column has besides a level for each component, along that 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from hypergauss.factorisation.columns import SpectralColumns
-from hypergauss.spectrum import Spectrum
+from hypergauss.kernels.filters import matern
+from hypergauss.operators import column_slices
+from hypergauss.spectrum import EigenSpectrum
 
 #: Eigenvalues below this count as 0.
 _NULL = 1e-8
@@ -33,14 +36,11 @@ _FLOOR = 1e-5
 SHAPE, RATE = 0.5, 0.5
 
 
-def matern(eigenvalues: np.ndarray, nu: float, lengthscale: float) -> np.ndarray:
-    """Return phi = (1 + lengthscale^2 l / (2 nu))^-nu, as `kernels.Matern` has it; nu may be infinite."""
-    rate = 0.5 * lengthscale**2 * eigenvalues
-    return np.exp(-rate) if np.isinf(nu) else np.exp(-nu * np.log1p(rate / nu))
-
-
 class Grid(NamedTuple):
-    """Points (nu, lengthscale) that a column's filter may take, logarithms of prior weights, and where to start."""
+    """Points (nu, lengthscale) that a column's filter may take, logarithms of prior weights, and where to start.
+
+    An infinite nu is the diffusion filter.
+    """
 
     nu: np.ndarray
     lengthscale: np.ndarray
@@ -107,20 +107,22 @@ class Modes(NamedTuple):
     log_weights: np.ndarray
 
     @classmethod
-    def of(cls, spectrum: Spectrum, levels: sp.csr_array, grid: Grid, dtype: Any) -> Self:
+    def of(cls, spectrum: EigenSpectrum, levels: sp.csr_array, grid: Grid, dtype: DTypeLike) -> Self:
         """Evaluate the filters of a grid on a spectrum."""
-        eigenvalues = np.asarray(spectrum.eigenvalues)
-        vectors, rest = np.asarray(spectrum.vertex_vectors, dtype), np.asarray(spectrum.rest)
-        eigenvalues = np.maximum(eigenvalues, _least(eigenvalues, vectors, float(rest[0])))
+        vectors, rest = np.asarray(spectrum.vertex_vectors, dtype), spectrum.rest
+        eigenvalues = np.maximum(spectrum.eigenvalues, _least(spectrum.eigenvalues, vectors, float(rest[0])))
         multiplicity = _multiplicity(vectors)
-        points = zip(grid.nu, grid.lengthscale, strict=True)
-        kappa = np.stack([_normalised(eigenvalues, rest, multiplicity, *point) for point in points])
+        parts = [
+            _normalised(eigenvalues, rest, multiplicity, grid.nu[part], grid.lengthscale[part])
+            for part in column_slices(len(grid.nu))
+        ]
+        kappa = np.concatenate(parts)
         log_weights = grid.log_weights - 0.5 * np.log(kappa) @ multiplicity
         inverse = np.where(multiplicity > 0, 1.0 / kappa, 0.0).astype(dtype)
         return cls(vectors, eigenvalues, rest, sp.csr_array(levels, dtype=dtype), grid, inverse, log_weights)
 
     @classmethod
-    def independent(cls, num_vertices: int, dtype: Any) -> Self:
+    def independent(cls, num_vertices: int, dtype: DTypeLike) -> Self:
         """Return the modes of a prior that knows no hypergraph: all vertices independent."""
         grid = Grid(np.array([1.0]), np.array([0.0]), np.zeros(1), 0)
         vectors, no_levels = np.zeros((num_vertices, 0), dtype), sp.csr_array((num_vertices, 0), dtype=dtype)
@@ -133,11 +135,8 @@ class Modes(NamedTuple):
 
     def filters(self, point: np.ndarray) -> np.ndarray:
         """Return kappa, shape (r + 1, K), at a point for each column."""
-        columns = [
-            _normalised(self.eigenvalues, self.rest, self.multiplicity, self.grid.nu[g], self.grid.lengthscale[g])
-            for g in point
-        ]
-        return np.stack(columns, axis=1)
+        nu, lengthscale = self.grid.nu[point], self.grid.lengthscale[point]
+        return _normalised(self.eigenvalues, self.rest, self.multiplicity, nu, lengthscale).T
 
 
 def _least(eigenvalues: np.ndarray, vectors: np.ndarray, of_others: float) -> float:
@@ -157,12 +156,14 @@ def _multiplicity(vectors: np.ndarray) -> np.ndarray:
 
 
 def _normalised(
-    eigenvalues: np.ndarray, rest: np.ndarray, multiplicity: np.ndarray, nu: float, lengthscale: float
+    eigenvalues: np.ndarray, rest: np.ndarray, multiplicity: np.ndarray, nu: np.ndarray, lengthscale: np.ndarray
 ) -> np.ndarray:
-    """Return kappa at the known eigenvalues and, last, the middle of its range over the rest."""
-    phi = np.append(matern(eigenvalues, nu, lengthscale), matern(rest, nu, lengthscale).mean())
-    kappa = np.maximum(phi / (phi @ multiplicity / multiplicity.sum()), _FLOOR)
-    return kappa / (kappa @ multiplicity / multiplicity.sum())
+    """Return kappa of some filters, shape (G, r + 1): at the known eigenvalues, and last the middle over the rest."""
+    phi = matern(np.concatenate([eigenvalues, rest]), 1.0 / nu[:, None], lengthscale[:, None])
+    phi = np.concatenate([phi[:, :-2], phi[:, -2:].mean(axis=1, keepdims=True)], axis=1)
+    share = multiplicity / multiplicity.sum()
+    kappa = np.maximum(phi / (phi @ share)[:, None], _FLOOR)
+    return kappa / (kappa @ share)[:, None]
 
 
 class Relations(NamedTuple):

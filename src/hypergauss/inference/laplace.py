@@ -25,9 +25,9 @@ from scipy.sparse.linalg import LinearOperator, gmres
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
 from hypergauss.inference.latent_model import LatentModel
-from hypergauss.inference.site_objective import TIGHT, Settled, SiteObjective, move_sites
+from hypergauss.inference.site_objective import TIGHT, Settled, SiteObjective, Tried, move_sites
 from hypergauss.likelihoods import Likelihood
-from hypergauss.solvers.base import ExactSolver, Marginals
+from hypergauss.solvers.base import ExactSolver
 from hypergauss.solvers.sites import NaturalSites
 
 #: The step of differences in a likelihood's own hyperparameters.
@@ -39,14 +39,14 @@ def mode_sites(
 ) -> Settled:
     """Move sites by Newton steps to the posterior's mode."""
 
-    def log_joint(sites: NaturalSites) -> tuple[float, Marginals, NaturalSites]:
+    def attempt(sites: NaturalSites) -> Tried:
         marginals = solver.marginals(model.kernel, model.mean, sites)
         f = marginals.mean
         alpha = sites.shift - sites.precision * f  # K^-1 (f - mean)
         value = float(model.likelihood.log_density(f, y).sum() - (alpha * (f - model.mean)).sum() / 2)
-        return value, marginals, curvature_sites(model.likelihood, f, y)
+        return Tried(value, marginals, curvature_sites(model.likelihood, f, y))
 
-    return move_sites(model, start, value=log_joint, tolerance=tolerance)
+    return move_sites(model, start, attempt, tolerance)
 
 
 def curvature_sites(likelihood: Likelihood, f: np.ndarray, y: np.ndarray) -> NaturalSites:
@@ -97,11 +97,11 @@ class LaplaceObjective(SiteObjective):
 
     def _moving(self, model: LatentModel, found: Settled, c: np.ndarray) -> np.ndarray:
         """Return u = (I + W K)^-1 c; (I + B K)^-1 = I - B S for the diagonal B of W solves it, or all but solves it."""
-        precision, none = found.sites.precision, np.zeros_like(model.mean)
+        smooth = found.marginals.smooth
+        assert smooth is not None
 
         def by_latent(x: np.ndarray) -> np.ndarray:
-            smoothed = self.solver.marginals(model.kernel, none, NaturalSites(x, precision)).mean
-            return x - precision * smoothed
+            return x - found.sites.precision * smooth(x)
 
         if c.shape[1] == 1:
             return by_latent(c)

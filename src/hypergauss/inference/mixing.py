@@ -17,24 +17,27 @@ class Mixing:
     ----------
     memory : int
         How many differences of steps are combined.
+    damping : float
+        The share of what is left of the residual that is taken: 1 for all, less where g overshoots.
     """
 
-    def __init__(self, memory: int) -> None:
-        self.memory = memory
+    def __init__(self, memory: int, damping: float = 1.0) -> None:
+        self.memory, self.damping = memory, damping
         self._residuals: list[np.ndarray] = []
-        self._targets: list[np.ndarray] = []
+        self._points: list[np.ndarray] = []
 
     def next(self, x: np.ndarray, target: np.ndarray) -> np.ndarray:
-        """Return where to go from x with g(x) = target: to the target itself at first."""
+        """Return where to go from x with g(x) = target: straight towards the target at first."""
         residual = np.ravel(target - x)
         if self._residuals and np.linalg.norm(residual) > _WORSE * np.linalg.norm(self._residuals[-1]):
-            self._residuals, self._targets = [], []
+            self._residuals, self._points = [], []
         self._residuals = [*self._residuals, residual][-1 - self.memory :]
-        self._targets = [*self._targets, np.ravel(target)][-1 - self.memory :]
-        if len(self._residuals) == 1:
-            return target
-        F = np.diff(self._residuals, axis=0)
-        G = np.diff(self._targets, axis=0)
-        gram = F @ F.T
-        weights = np.linalg.solve(gram + _DAMPING * np.trace(gram) * np.eye(len(F)), F @ residual)
-        return (np.ravel(target) - weights @ G).reshape(np.shape(x))
+        self._points = [*self._points, np.ravel(x)][-1 - self.memory :]
+        step = self.damping * residual
+        if len(self._residuals) > 1:
+            F, X = np.diff(self._residuals, axis=0), np.diff(self._points, axis=0)
+            gram = F @ F.T
+            size = np.trace(gram) or 1.0  # steps that have changed nothing have nothing to say
+            weights = np.linalg.solve(gram + _DAMPING * size * np.eye(len(F)), F @ residual)
+            step = step - weights @ (X + self.damping * F)
+        return x + step.reshape(np.shape(x))

@@ -17,16 +17,23 @@ from typing import NamedTuple
 import numpy as np
 
 from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.mixing import Mixing
 from hypergauss.learning.search import Objective
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
 
 #: The loop ends when a step gains less than this for each observation: while learning, and for a final answer.
-LOOSE, TIGHT = 1e-9, 1e-12
+LOOSE, TIGHT = 1e-8, 1e-12
 #: Or after this many steps, or at this step length.
 _MOST_STEPS, _SHORTEST = 300, 1e-6
 #: How a step's length follows success and failure. Where full steps, of length 1, creep, longer ones do not.
 _GROWTH, _SHRINKAGE, _LONGEST = 1.5, 0.3, 16.0
+#: The top is near when a step gains less than this for each observation.
+_NEAR = 1e-2
+#: Steps that the next one is mixed from, the share of what they leave that is taken, and how many are tried at once.
+_MEMORY, _DAMPING, _MOST_MIXED = 8, 0.3, 40
+#: The gain of an iteration, for each observation, that ends a search over hyperparameters.
+_LEAST_GAIN = 1e-7
 
 
 class Settled(NamedTuple):
@@ -68,6 +75,11 @@ class SiteObjective(Objective):
         return len(self.y)
 
     @property
+    def least_gain(self) -> float:
+        """What sites that have settled to their own tolerance leave no doubt of."""
+        return _LEAST_GAIN
+
+    @property
     def state(self) -> NaturalSites:
         """The sites of the best evaluation so far."""
         return self.sites
@@ -94,14 +106,27 @@ class SiteObjective(Objective):
         return found.value
 
 
+class Tried(NamedTuple):
+    """Sites that were tried: what is maximised there, the marginals, and where a full step from there goes to."""
+
+    value: float
+    marginals: Marginals
+    target: NaturalSites
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether prior times sites is a distribution, and has a value."""
+        return self.marginals.is_proper and bool(np.isfinite(self.value))
+
+
 def move_sites(
-    model: LatentModel,
-    start: NaturalSites,
-    *,
-    value: Callable[[NaturalSites], tuple[float, Marginals, NaturalSites]],
-    tolerance: float = TIGHT,
+    model: LatentModel, start: NaturalSites, attempt: Callable[[NaturalSites], Tried], tolerance: float = TIGHT
 ) -> Settled:
-    """Move sites towards their targets until the value stops rising; no step is taken that lowers it.
+    """Move sites towards their targets until the value stops rising.
+
+    Far from the top by steps that never lower the value: a likelihood may have several tops. Near it targets overshoot,
+    since they take latents and vertices one by one; there the last few steps are mixed so that what they leave cancels
+    (`Mixing`), in some ten steps where shorter and shorter ones would take hundreds.
 
     Parameters
     ----------
@@ -109,34 +134,67 @@ def move_sites(
         Whose sites they are.
     start : NaturalSites
         Where to begin.
-    value : callable (sites) -> (what is maximised, marginals, target)
-        What the steps must not lower, and where a full step goes to.
+    attempt : callable
+        Tries sites.
     tolerance : float
         The gain, for each observation, below which a step is the last.
     """
-    sites = start
-    best, marginals, target = value(start)
-    enough = tolerance * len(start.shift)
-    step = 1.0
-    for _ in range(_MOST_STEPS):
-        if step < _SHORTEST:
-            break
-        here = sites
-        if model.likelihood.is_shift_invariant:
-            here = _without_common_shift(sites, marginals.mean, model.mean)
-        trial = here.towards(target, step)
-        reached, there, next_target = value(trial)
-        if np.isfinite(reached) and there.is_proper and not reached < best:
-            gain = reached - best
-            sites, best, marginals, target = trial, reached, there, next_target
-            step = min(_LONGEST, _GROWTH * step)
-        else:
+    n = len(start.shift)
+    enough, near = tolerance * n, _NEAR * n
+    sites, here = start, attempt(start)
+    step, taken = 1.0, 0
+    while taken < _MOST_STEPS and step > _SHORTEST:
+        trial = _standing(model, sites, here).towards(here.target, step)
+        there, taken = attempt(trial), taken + 1
+        if not there.is_possible or there.value < here.value:
             # A step that overshoots is shortened; one that loses next to nothing was at the top already.
-            gain = abs(reached - best) if np.isfinite(reached) else np.inf
             step *= _SHRINKAGE
-        if gain <= enough:
+            if there.is_possible and here.value - there.value <= enough:
+                break
+            continue
+        gain = there.value - here.value
+        sites, here, step = trial, there, min(_LONGEST, _GROWTH * step)
+        if gain <= near:
+            sites, here, more = _mix(model, sites, here, attempt, enough, near)
+            taken += more
+            if more < _MOST_MIXED:
+                break
+    return Settled(sites, here.marginals, here.value)
+
+
+def _mix(
+    model: LatentModel,
+    sites: NaturalSites,
+    here: Tried,
+    attempt: Callable[[NaturalSites], Tried],
+    enough: float,
+    near: float,
+) -> tuple[NaturalSites, Tried, int]:
+    """Mix steps until two in a row change next to nothing, and return the best sites met, and how many steps it took.
+
+    It took the most there may be where steps lead away from the top, or do not settle.
+    """
+    mixing, best, level = Mixing(_MEMORY, _DAMPING), (sites, here), 0
+    for taken in range(1, _MOST_MIXED):
+        now = _standing(model, sites, here)
+        sites = NaturalSites(*mixing.next(np.stack(now), np.stack(here.target)))
+        there = attempt(sites)
+        if not there.is_possible or there.value < best[1].value - near:
             break
-    return Settled(sites, marginals, best)
+        level = level + 1 if abs(there.value - here.value) <= enough else 0
+        here = there
+        if here.value > best[1].value:
+            best = (sites, here)
+        if level == 2:
+            return *best, taken
+    return *best, _MOST_MIXED
+
+
+def _standing(model: LatentModel, sites: NaturalSites, here: Tried) -> NaturalSites:
+    """Return the sites that a step leaves from."""
+    if not model.likelihood.is_shift_invariant:
+        return sites
+    return _without_common_shift(sites, here.marginals.mean, model.mean)
 
 
 def _without_common_shift(sites: NaturalSites, mean: np.ndarray, prior_mean: np.ndarray) -> NaturalSites:

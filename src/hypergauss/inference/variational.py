@@ -17,7 +17,7 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.inference.latent_model import LatentModel
-from hypergauss.inference.site_objective import TIGHT, Settled, SiteObjective, move_sites
+from hypergauss.inference.site_objective import TIGHT, Settled, SiteObjective, Tried, move_sites
 from hypergauss.likelihoods import Expectation, Likelihood
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
@@ -35,14 +35,14 @@ def best_sites(
 ) -> Settled:
     """Move sites by natural-gradient steps until the bound stops rising."""
 
-    def value(sites: NaturalSites) -> tuple[float, Marginals, NaturalSites]:
+    def attempt(sites: NaturalSites) -> Tried:
         marginals = solver.marginals(model.kernel, model.mean, sites)
         if not marginals.is_proper:
-            return -np.inf, marginals, sites
+            return Tried(-np.inf, marginals, sites)
         found = model.likelihood.expectation(marginals.mean, marginals.total_variance, y)
-        return elbo(marginals, sites, found), marginals, _target(model.likelihood, marginals.mean, found)
+        return Tried(elbo(marginals, sites, found), marginals, _target(model.likelihood, marginals.mean, found))
 
-    return move_sites(model, start, value=value, tolerance=tolerance)
+    return move_sites(model, start, attempt, tolerance)
 
 
 def likelihood_sites(likelihood: Likelihood, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> NaturalSites:

@@ -1,47 +1,68 @@
-"""Kernels as functions of vertex numbers and of a vector of coordinates, for programs that trace either."""
+"""Kernels as formulas of a vector of coordinates, with derivatives, for packages that differentiate their own way."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from hypergauss import parameters
 from hypergauss.kernels import Kernel
 
+#: Some arrays that hyperparameters set.
+Arrays = tuple[np.ndarray, ...]
+
 
 class GatheredKernel:
-    """A kernel whose inputs are at hand for all vertices. Compared by identity, so that it can be a static field."""
+    """A kernel whose inputs are at hand for all N vertices, and few arrays that its covariances follow from.
+
+    Those are weights of its r features and the remainder of each vertex; or the covariances themselves if it has no
+    features, or as many as there are vertices.
+    """
 
     def __init__(self, kernel: Kernel) -> None:
-        if not isinstance(kernel, Kernel):
-            raise TypeError(
-                f"`kernel` must be a kernel of hypergauss. Got {type(kernel).__name__}. "
-                "A fitted estimator's is `model.kernel_`."
-            )
-        self.kernel = kernel
-        self.limits = parameters.bounds(kernel)
+        self.kernel = check_kernel(kernel)
+        self.is_low_rank = kernel.rank is not None and kernel.rank < kernel.num_vertices
+        self._limits = parameters.bounds(kernel).T
         self._inputs = kernel.inputs(np.arange(kernel.num_vertices))
 
     def at(self, theta: Any) -> Kernel:
         """Return the kernel at coordinates theta, brought within their range."""
-        return parameters.unpack(self.kernel, jnp.clip(theta, self.limits[:, 0], self.limits[:, 1]))
+        return parameters.unpack(self.kernel, np.clip(np.asarray(theta, dtype=np.float64), *self._limits))
 
-    def inputs(self, vertices: Any) -> Any:
-        """Gather the inputs of vertices given by number, traced or not; one that does not exist gives NaN."""
-        rows = jnp.asarray(vertices).astype(int)
-        return jax.tree.map(lambda leaf: jnp.take(jnp.asarray(leaf), rows, axis=0, mode="fill"), self._inputs)
+    def features(self) -> np.ndarray:
+        """Return F at all vertices, shape (N, r)."""
+        return self.kernel.features(self._inputs)
 
-    def cross(self, theta: Any, left: Any, right: Any) -> Float[Array, "n m"]:
-        """Return the covariances between two lists of vertices at coordinates theta."""
-        return self.at(theta).cross(self.inputs(left), self.inputs(right))
+    def structure(self, kernel: Kernel) -> Arrays:
+        """Return the weights, shape (r,), and the remainder of each vertex, shape (N,)."""
+        weights, remainder = kernel.structure(self._inputs)
+        return weights, np.broadcast_to(remainder, kernel.num_vertices)
 
-    def variances(self, theta: Any, vertices: Any) -> Float[Array, " n"]:
-        """Return the prior variances of vertices at coordinates theta."""
-        return self.at(theta).variances(self.inputs(vertices))
+    def arrays(self, kernel: Kernel) -> Arrays:
+        """Return weights and remainders, or covariances of shape (N, N)."""
+        return self.structure(kernel) if self.is_low_rank else (kernel.cross(self._inputs, self._inputs),)
+
+    def tangents(self, theta: np.ndarray, formula: Callable[[Kernel], Arrays]) -> Arrays:
+        """Return derivatives of a formula's arrays, with a first axis of coordinates; zero for one out of its range."""
+        here = self.at(theta)
+        inside = (theta >= self._limits[0]) & (theta <= self._limits[1])
+        jacobians = tuple(np.zeros((len(theta), *array.shape)) for array in formula(here))
+        for j, parts in enumerate(parameters.tangents(here, formula)):
+            for jacobian, part in zip(jacobians, parts, strict=True):
+                jacobian[j] = inside[j] * part
+        return jacobians
+
+
+def check_kernel(kernel: Any) -> Kernel:
+    """Return the kernel if it is one of ours, else explain."""
+    if not isinstance(kernel, Kernel):
+        raise TypeError(
+            f"`kernel` must be a kernel of hypergauss. Got {type(kernel).__name__}. "
+            "A fitted estimator's is `model.kernel_`."
+        )
+    return kernel
 
 
 def as_vertices(X: Any, num_vertices: int) -> np.ndarray:

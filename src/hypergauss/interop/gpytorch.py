@@ -5,14 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 
 from hypergauss import _checks, parameters
+from hypergauss.interop.gathering import Arrays, GatheredKernel
 from hypergauss.kernels import Kernel
-from hypergauss.interop.gathering import GatheredKernel
 
 #: Weights below this share of the largest count as zero: their root has no slope that arithmetic can hold.
 _NOTHING = 1e-14
@@ -23,8 +20,8 @@ def to_gpytorch(kernel: Kernel) -> Any:
 
     Inputs are one column of vertex numbers. K = R R' + diag(remainder) goes to GPyTorch as a low-rank root and a
     diagonal, so that its solvers cost O(n r^2). Its one parameter, ``theta``, holds our free hyperparameters in the
-    coordinates that learning moves (logarithms of positive ones); JAX computes root and remainder from it, and hands
-    their exact derivatives over to PyTorch. ``.hypergauss()`` gives our kernel back, with what was learned.
+    coordinates that learning moves (logarithms of positive ones); root and remainder are computed from it here, and
+    their exact derivatives handed over to PyTorch. ``.hypergauss()`` gives our kernel back, with what was learned.
 
     Parameters
     ----------
@@ -38,33 +35,34 @@ def to_gpytorch(kernel: Kernel) -> Any:
             f"GPyTorch gets kernels as low-rank roots. {type(kernel).__name__} has no low-rank structure. "
             "Add the other part in GPyTorch."
         )
-    parts = _Parts(gathered)
-    weights = np.asarray(parts.weights(parameters.pack(kernel)))
+    weights = kernel.structure(kernel.inputs(np.arange(kernel.num_vertices))).weights
     if (weights < -1e-12 * np.abs(weights).max(initial=0.0)).any():
         raise ValueError("A filter that rises has no real root. Use a decreasing one, such as Matern or Diffusion.")
-    return _kernel_class()(parts)
+    return _kernel_class()(_Parts(gathered))
 
 
 class _Parts:
-    """The root's scales and the remainder as functions of the coordinates, and their derivatives: all by JAX."""
+    """The root's scales (r,) and the remainder (N,) as functions of the coordinates, and their derivatives."""
 
     def __init__(self, gathered: GatheredKernel) -> None:
         self.gathered = gathered
-        kernel = gathered.kernel
-        inputs = kernel.inputs(np.arange(kernel.num_vertices))
-        self.features = np.asarray(kernel.features(inputs), dtype=np.float64)
-        given = None if kernel.has_uniform_remainder else inputs
+        self.features = gathered.features()
 
-        def both(theta: Array) -> tuple[Array, Array]:
-            at = gathered.at(theta)
-            w = at.weights()
-            telling = w > _NOTHING * jnp.abs(w).max(initial=0.0)
-            root = jnp.where(telling, jnp.sqrt(jnp.where(telling, w, 1.0)), 0.0)
-            return root, jnp.broadcast_to(at.remainder(given), kernel.num_vertices)
+    def values(self, theta: np.ndarray) -> Arrays:
+        """Return both."""
+        weights, remainder = self.gathered.structure(self.gathered.at(theta))
+        return np.sqrt(np.where(_is_telling(weights), weights, 0.0)), remainder
 
-        self.weights = jax.jit(lambda theta: gathered.at(theta).weights())
-        self.values = jax.jit(both)
-        self.pull_back = jax.jit(lambda theta, gradients: jax.vjp(both, theta)[1](gradients)[0])
+    def pull_back(self, theta: np.ndarray, gradients: Arrays) -> np.ndarray:
+        """Return the gradient in theta, shape (p,), of a number with the given slopes in both."""
+        roots, _ = self.values(theta)
+        in_weights = np.where(roots > 0, gradients[0] / (2 * np.where(roots > 0, roots, 1.0)), 0.0)
+        of_weights, of_remainder = self.gathered.tangents(theta, self.gathered.structure)
+        return of_weights @ in_weights + of_remainder @ gradients[1]
+
+
+def _is_telling(weights: np.ndarray) -> np.ndarray:
+    return weights > _NOTHING * np.abs(weights).max(initial=0.0)
 
 
 @cache
@@ -74,7 +72,7 @@ def _kernel_class() -> Any:
     operators: Any = _checks.optional("linear_operator.operators", "gpytorch")
 
     class RootAndRemainder(torch.autograd.Function):
-        """Root scales and remainder from the coordinates, differentiated by JAX."""
+        """Root scales and remainder from the coordinates, with derivatives from here."""
 
         @staticmethod
         def forward(context: Any, theta: Any, parts: _Parts) -> tuple[Any, Any]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import jax
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from hypergauss import parameters
+from hypergauss.interop.gathering import as_vertices, check_kernel
 from hypergauss.kernels import Kernel
-from hypergauss.interop.gathering import GatheredKernel, as_vertices
 
 
 def to_sklearn(kernel: Kernel) -> HypergraphKernel:
@@ -32,7 +30,7 @@ def to_sklearn(kernel: Kernel) -> HypergraphKernel:
     >>> gp.predict(H.vertex_rows(["b", "d"])[:, None]).round(3)
     array([0.764, 0.617])
     """
-    return HypergraphKernel(kernel)
+    return HypergraphKernel(check_kernel(kernel))
 
 
 class HypergraphKernel(SklearnKernel):
@@ -48,22 +46,13 @@ class HypergraphKernel(SklearnKernel):
         self.kernel = kernel
 
     @property
-    def gathered(self) -> GatheredKernel:
-        """The kernel with its inputs at hand."""
-        known = self.__dict__.get("_gathered")
-        if known is None or known.kernel is not self.kernel:
-            known = self.__dict__["_gathered"] = GatheredKernel(self.kernel)
-        return known
-
-    @property
     def hyperparameters(self) -> list[Hyperparameter]:
         """The free hyperparameters, by name."""
         limits = self.bounds
         found, start = [], 0
         for slot in parameters.slots(self.kernel):
-            count = int(np.prod(slot.shape))
-            found.append(Hyperparameter(slot.name, "numeric", np.exp(limits[start : start + count]), count))
-            start += count
+            found.append(Hyperparameter(slot.name, "numeric", np.exp(limits[start : start + slot.size]), slot.size))
+            start += slot.size
         return found
 
     @property
@@ -89,15 +78,18 @@ class HypergraphKernel(SklearnKernel):
         """Return the covariances, and their gradient in theta if asked for."""
         rows = as_vertices(X, self.kernel.num_vertices)
         columns = rows if Y is None else as_vertices(Y, self.kernel.num_vertices)
-        K = np.array(self.kernel.gram(rows, columns))  # a copy: scikit-learn adds noise in place
+        left, right = self.kernel.inputs(rows), self.kernel.inputs(columns)
+        K = self.kernel.cross(left, right)
         if not eval_gradient:
             return K
-        gradient = jax.jacfwd(partial(self.gathered.cross, left=rows, right=columns))(self.theta)
-        return K, np.asarray(gradient)
+        gradient = np.zeros((*K.shape, self.n_dims))
+        for j, tangent in enumerate(parameters.tangents(self.kernel, lambda kernel: kernel.cross(left, right))):
+            gradient[:, :, j] = tangent
+        return K, gradient
 
     def diag(self, X: Any) -> np.ndarray:
         """Return the prior variances."""
-        return np.array(self.kernel.diagonal(as_vertices(X, self.kernel.num_vertices)))
+        return self.kernel.diagonal(as_vertices(X, self.kernel.num_vertices))
 
     def is_stationary(self) -> bool:
         """Return False: vertices have no distance."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,27 +57,40 @@ def wrong_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> File
 def written_whole(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[IO[bytes]]:
     """Yield a file to write to that takes the place of ``path`` only once it is complete.
 
-    Whatever ends the writing early, an error or an interrupt, leaves the place as it was.
+    Whatever ends the writing early, an error or an interrupt, leaves the place as it was. A file that is there keeps
+    its permissions, a symbolic link goes on pointing to the file that is replaced, and a pipe or device is written to.
     """
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"A file name is needed. {target} is a folder.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} to. Make it first.")
-    if target.exists() and not overwrite:
+    place = Path(os.path.realpath(target))
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {place.parent} to write {target.name} to. Make it first.")
+    if place.exists() and not overwrite:
         raise FileExistsError(f"{target} exists already. Choose another name, or ask for it to be overwritten.")
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    if place.exists() and not place.is_file():
+        with place.open("wb") as file:
             yield file
-        Path(name).chmod(0o666 & ~_umask())  # as any new file: mkstemp's own are for the owner alone
-        Path(name).replace(target)
+        return
+    partial = place.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        with _created(partial, like=place) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(place)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
         raise
 
 
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def _created(path: Path, *, like: Path) -> IO[bytes]:
+    """Return a new file, open for writing, with the permissions of one that is there, or those of any new file."""
+    mode = stat.S_IMODE(like.stat().st_mode) if like.exists() else None
+    # What the umask forbids, the system leaves out by itself; nobody else can read a private file even for a moment.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o666 if mode is None else mode & 0o666)
+    file = os.fdopen(handle, "wb")
+    if mode is not None:
+        path.chmod(mode)
+    return file

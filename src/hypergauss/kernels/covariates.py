@@ -159,4 +159,5 @@ def _shared_or_by_column(name: str, value: Any, columns: int) -> np.ndarray:
 def _squares(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """Return |x - z|^2 between all pairs through one matrix product; rounding may take it a hair below zero."""
     squares = (x**2).sum(axis=1)[:, None] + (z**2).sum(axis=1)[None, :] - 2 * x @ z.T
-    return np.maximum(squares, 0.0)
+    # Complex numbers have no order: a derivative is taken of the square as it is.
+    return squares if np.iscomplexobj(squares) else np.maximum(squares, 0.0)

@@ -197,7 +197,7 @@ def _on_lattice(mean: np.ndarray, variance: np.ndarray, spread: float) -> _LogSu
     weighted = _SPACING * product[:, None, :] * ratio
     value = shift[:, 0] + _SPACING * (np.exp(-np.exp(np.minimum(u, _LARGEST))) - product).sum(axis=1)
     others = ratio.sum(axis=1, keepdims=True) - ratio
-    return _LogSum(value, -weighted.sum(axis=2), (weighted * others).sum(axis=2) / 2)
+    return _LogSum(value, -weighted.sum(axis=2), np.einsum("nck,nck->nc", weighted, others) / 2)
 
 
 def _largest(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> np.ndarray:

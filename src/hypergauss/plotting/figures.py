@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from scipy.stats import norm
 
-from hypergauss.learning.size_exponent import Profile
 from hypergauss.kernels import SpectralKernel
+from hypergauss.learning.size_exponent import Profile
 from hypergauss.metrics import Reliability
 
 #: Okabe and Ito (2008): told apart by all common forms of colour vision.
@@ -106,9 +105,9 @@ def reliability_diagram(
 def spectrum_and_filter(kernel: SpectralKernel, *, ax: Axes | None = None) -> Axes:
     """Draw the filter a spectral kernel has learned, over marks at the hypergraph's eigenvalues."""
     ax = new_axes(ax)
-    spectrum = kernel.spectrum
+    spectrum = kernel.eigenspectrum
     grid = np.linspace(0.0, spectrum.upper, 200)
-    curve, marks = (np.asarray(kernel.filter(jnp.asarray(points))) for points in (grid, spectrum.eigenvalues))
+    curve, marks = (kernel.filter(points) for points in (grid, spectrum.eigenvalues))
     top = curve.max()
     ax.semilogy(grid, curve / top, color=BLUE, lw=1.5, label="filter")
     ax.semilogy(spectrum.eigenvalues, marks / top, "|", color=RED, ms=9, label=f"{spectrum.rank} eigenvalues")

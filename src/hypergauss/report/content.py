@@ -16,7 +16,7 @@ from hypergauss._version import __version__
 from hypergauss.analysis.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
-from hypergauss.estimators.latents import SampledLatents
+from hypergauss.inference.latents import SampledLatents
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.solvers.contributions import edge_values
 from hypergauss.kernels import Product, SpectralKernel, Sum
@@ -100,7 +100,7 @@ def _summary(domain: Domain, observed: int) -> list[tuple[str, str]]:
 
 
 def _numbers(model: HypergraphGPRegressor) -> dict[str, Any]:
-    mean, std = model.predict(model._vertices, return_std=True)
+    mean, std = model.predict(model.vertices_, return_std=True)
     return {
         "mean": _rounded(mean),
         "low": _rounded(mean - _HALF * std),
@@ -110,7 +110,7 @@ def _numbers(model: HypergraphGPRegressor) -> dict[str, Any]:
 
 
 def _classes(model: HypergraphGPClassifier) -> dict[str, Any]:
-    proba = model.predict_proba(model._vertices)
+    proba = model.predict_proba(model.vertices_)
     return {
         "proba": _rounded(proba.ravel()),
         "predicted": proba.argmax(axis=1).tolist(),
@@ -200,10 +200,10 @@ def _speaking(model: Any, domain: Domain, predicted: Mapping[str, Any]) -> dict[
     if _is_sampled(model):
         return None
     if isinstance(model, HypergraphGPRegressor):
-        told = [edge_values(model._posterior)]
+        told = [edge_values(model.posterior_)]
         target = np.zeros(len(domain.vertices), dtype=int)
     else:
-        told = [edge_values(posterior) for posterior in model._latents.posteriors]
+        told = [edge_values(posterior) for posterior in model.posterior_.posteriors]
         target = np.asarray(predicted["predicted"])
     if not told[0]:
         return None
@@ -253,7 +253,7 @@ def _next(model: Any, domain: Domain) -> list[list[Any]]:
 
 
 def _is_sampled(model: Any) -> bool:
-    return isinstance(model, HypergraphGPClassifier) and isinstance(model._latents, SampledLatents)
+    return isinstance(model, HypergraphGPClassifier) and isinstance(model.posterior_, SampledLatents)
 
 
 def _rounded(values: Any) -> list[float]:

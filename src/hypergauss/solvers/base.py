@@ -11,7 +11,8 @@ asked, at one value of the hyperparameters after another, for
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -73,12 +74,37 @@ class Evidence(NamedTuple):
     in_variance: np.ndarray
 
 
+class ConditionedLatent(Protocol):
+    """One latent given its sites, relative to its prior mean: what a solver finds, and `Marginals` gathers.
+
+    Attributes
+    ----------
+    centred : array, shape (n,)
+        S r, the posterior mean less the prior mean, for shifts r relative to the prior mean.
+    variance : array, shape (n,)
+        The diagonal of S.
+    log_partition : float
+        r' S r / 2 - log det(I + K B) / 2.
+    smooth : callable
+        x -> S x.
+    """
+
+    @property
+    def centred(self) -> np.ndarray: ...
+    @property
+    def variance(self) -> np.ndarray: ...
+    @property
+    def log_partition(self) -> float: ...
+    @property
+    def smooth(self) -> Callable[[np.ndarray], np.ndarray]: ...
+
+
 class Marginals(NamedTuple):
     """Posterior mean and variance of each latent at each site, shape (n, L), and log Z summed over latents.
 
-    ``unexplained`` is prior variance that a sparse approximation leaves out of what the sites see, shape (n, 1).
     ``is_proper`` is false where negative precisions outweigh the prior: prior times sites is no distribution then,
-    though its formal variances may all be positive.
+    though its formal variances may all be positive. ``unexplained`` is prior variance that a sparse approximation
+    leaves out of what the sites see, shape (n, 1). ``smooth`` multiplies x, shape (n, L), by each latent's S.
     """
 
     mean: np.ndarray
@@ -86,6 +112,25 @@ class Marginals(NamedTuple):
     log_partition: float
     is_proper: bool = True
     unexplained: np.ndarray | float = 0.0
+    smooth: Callable[[np.ndarray], np.ndarray] | None = None
+
+    @classmethod
+    def of(cls, latents: Sequence[ConditionedLatent], mean: np.ndarray, sites: NaturalSites) -> Marginals:
+        """Gather what was found of each latent."""
+        # What no system is needed for: the sites' own values at the prior mean.
+        own = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
+        return cls(
+            mean + np.stack([latent.centred for latent in latents], axis=1),
+            np.stack([latent.variance for latent in latents], axis=1),
+            float(own + sum(latent.log_partition for latent in latents)),
+            smooth=lambda x: np.stack([latent.smooth(column) for latent, column in zip(latents, x.T, strict=True)], 1),
+        )
+
+    @classmethod
+    def improper(cls, sites: NaturalSites) -> Marginals:
+        """Return those of sites that outweigh the prior: none."""
+        nothing = np.full_like(sites.shift, np.nan)
+        return cls(nothing, nothing, -np.inf, is_proper=False)
 
     @property
     def total_variance(self) -> np.ndarray:
@@ -93,9 +138,10 @@ class Marginals(NamedTuple):
         return self.variance + self.unexplained
 
 
-def log_partition(mean: np.ndarray, sites: NaturalSites) -> float:
-    """Return the part of log Z that no system is needed for: the sites' own values at the prior mean."""
-    return float((sites.shift * mean - sites.precision * mean**2 / 2).sum())
+def relative_sites(mean: np.ndarray, sites: NaturalSites) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each latent's shifts relative to its prior mean, and its precisions, shape (n,) each."""
+    for m, shift, precision in zip(mean, sites.shift.T, sites.precision.T, strict=True):
+        yield shift - precision * m, precision
 
 
 class Solver(ABC):

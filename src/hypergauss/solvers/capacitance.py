@@ -8,6 +8,7 @@ weights; then by LU, and everything still holds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
@@ -15,8 +16,13 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from hypergauss.exceptions import NumericalError
 
+#: Multiplies a vector.
+Product = Callable[[np.ndarray], np.ndarray]
+
 #: Weights below zero by no more than this share of the largest are zero but for rounding.
 _ROUNDING = 1e-12
+#: What rounding may take off the least eigenvalue of a matrix, as a share of its trace.
+_SLACK = 2 * float(np.finfo(np.float64).eps)
 
 
 class Capacitance(ABC):
@@ -37,8 +43,8 @@ class Capacitance(ABC):
         """Return the diagonal of P G = G - G C G."""
 
     @abstractmethod
-    def quadratic(self, F: np.ndarray) -> np.ndarray:
-        """Return f' C f for each row f."""
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
+        """Return the diagonal of F C F', shape (n,), and a function that multiplies by F C F'."""
 
     def matrix(self) -> np.ndarray:
         """Return C itself."""
@@ -56,23 +62,24 @@ def capacitance(G: np.ndarray, weights: np.ndarray) -> Capacitance:
 
     Raises `NumericalError` where I + G W has no positive determinant: prior times sites is then no distribution.
     """
-    largest = np.abs(weights).max(initial=0.0)
-    if weights.min(initial=0.0) < -_ROUNDING * largest:
+    if not len(weights) or weights.min() < -_ROUNDING * np.abs(weights).max():
         return _ByLU(G, weights)
-    return _ByCholesky(G, np.maximum(weights, 0.0))
+    weights = np.maximum(weights, 0.0)
+    return _ByCholesky(G, weights, np.sqrt(weights))
 
 
 class _ByCholesky(Capacitance):
-    def __init__(self, G: np.ndarray, weights: np.ndarray) -> None:
-        self._G, self._weights, self._root = G, weights, np.sqrt(weights)
-        M = self._root[:, None] * G * self._root
+    def __init__(self, G: np.ndarray, weights: np.ndarray, root: np.ndarray) -> None:
+        self._G, self._weights, self._root = G, weights, root
+        M = G * (root[:, None] * root)
         # As much as rounding may have taken off M's least eigenvalue, so that huge weights do not end the
         # factorisation.
-        M[np.diag_indices_from(M)] += 1.0 + 2 * np.finfo(np.float64).eps * np.trace(M)
+        diagonal = M.reshape(-1)[:: len(M) + 1]
+        diagonal += 1.0 + _SLACK * diagonal.sum()
         self._factor, info = dpotrf(M, lower=1, clean=1)
-        if info != 0 or not np.isfinite(self._factor[-1:, -1:]).all():
+        self.log_det = 2 * float(np.log(self._factor.reshape(-1, order="A")[:: len(M) + 1]).sum())
+        if info != 0 or not np.isfinite(self.log_det):
             raise NumericalError(_failed(len(G)))
-        self.log_det = 2 * float(np.log(np.diagonal(self._factor)).sum())
 
     @property
     def size(self) -> int:
@@ -91,8 +98,9 @@ class _ByCholesky(Capacitance):
         T = dtrtrs(self._factor, self._root[:, None] * self._G, lower=1)[0]
         return np.diagonal(self._G) - (T**2).sum(axis=0)
 
-    def quadratic(self, F: np.ndarray) -> np.ndarray:
-        return (dtrtrs(self._factor, (F * self._root).T, lower=1)[0] ** 2).sum(axis=0)
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
+        T = dtrtrs(self._factor, (F * self._root).T, lower=1)[0]  # T'T = F C F'
+        return np.einsum("rn,rn->n", T, T), lambda x: T.T @ (T @ x)
 
 
 class _ByLU(Capacitance):
@@ -122,8 +130,9 @@ class _ByLU(Capacitance):
     def reduced_diagonal(self) -> np.ndarray:
         return (self._P * self._G.T).sum(axis=1)
 
-    def quadratic(self, F: np.ndarray) -> np.ndarray:
-        return ((F @ self.matrix()) * F).sum(axis=1)
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
+        FC = F @ self.matrix()
+        return np.einsum("nr,nr->n", FC, F), lambda x: FC @ (F.T @ x)
 
 
 def _failed(size: int) -> str:

@@ -8,7 +8,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.lapack import dpotri
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
@@ -20,8 +19,9 @@ from hypergauss.solvers.base import (
     Posterior,
     Prior,
     leave_one_out,
-    log_partition,
+    relative_sites,
 )
+from hypergauss.solvers.cholesky import cholesky, inverse_of_factor
 from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Rows for which covariances with the sites are held at once.
@@ -57,28 +57,24 @@ class DenseSolver(ExactSolver):
         alpha = scipy.linalg.cho_solve((factor, True), targets, check_finite=False)
         log_det = 2 * np.log(np.diagonal(factor)).sum()
         value = -0.5 * ((targets * alpha).sum() + outputs * (log_det + n * np.log(2 * np.pi))) + sites.log_offset
-        slopes = (alpha @ alpha.T - outputs * _inverse(factor)) / 2
+        slopes = (alpha @ alpha.T - outputs * inverse_of_factor(factor)) / 2
         in_kernel = kernel.pull_back(self.inputs, self.inputs, slopes)
         return Evidence(float(value), in_kernel, alpha.sum(axis=0), np.diagonal(slopes).copy())
 
     def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
         K = self._covariance(kernel)
-        found = [_condition(K, shift - b * m, b) for m, shift, b in zip(mean, sites.shift.T, sites.precision.T, strict=True)]
-        log_z = log_partition(mean, sites) + sum((part.quadratic - part.log_det) / 2 for part in found)
-        return Marginals(
-            mean + np.stack([part.centred for part in found], axis=1),
-            np.stack([part.variance for part in found], axis=1),
-            float(log_z),
-            all(part.is_proper for part in found),
-        )
+        try:
+            found = [_condition(K, *site) for site in relative_sites(mean, sites)]
+        except NumericalError:
+            return Marginals.improper(sites)
+        return Marginals.of(found, mean, sites)
 
     def pull_back(  # noqa: D102
         self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites, in_unexplained: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         K = self._covariance(kernel)
         slopes, in_mean = np.zeros_like(K), np.zeros(len(mean))
-        for latent, (m, shift, b) in enumerate(zip(mean, sites.shift.T, sites.precision.T, strict=True)):
-            relative = shift - b * m
+        for latent, (relative, b) in enumerate(relative_sites(mean, sites)):
             part = _condition(K, relative, b)
             alpha = relative - b * part.centred
             slopes += (np.outer(alpha, alpha) - part.reduction()) / 2
@@ -95,19 +91,17 @@ class DenseSolver(ExactSolver):
         return DensePosterior(prior, sites)
 
 
-class _Conditioned(NamedTuple):
-    """One latent given its sites: S r for shifts r relative to the prior mean, diag S, r' S r, log det(I + K B)."""
+class _DenseLatent(NamedTuple):
+    """As `ConditionedLatent`, and R = B - B S B where it is asked for."""
 
     centred: np.ndarray
     variance: np.ndarray
-    quadratic: float
-    log_det: float
-    is_proper: bool
-    #: R = B - B S B, computed where it is asked for.
+    log_partition: float
+    smooth: Callable[[np.ndarray], np.ndarray]
     reduction: Callable[[], np.ndarray]
 
 
-def _condition(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _Conditioned:
+def _condition(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
     """Condition on sites exp(relative f - b f^2 / 2): by Cholesky where no precision is negative, else by LU."""
     if (b < 0).any():
         return _condition_by_lu(K, relative, b)
@@ -116,31 +110,26 @@ def _condition(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _Condition
     M[np.diag_indices_from(M)] += 1.0
     factor = cholesky(M)
     half = scipy.linalg.solve_triangular(factor, root[:, None] * K, lower=True, check_finite=False)
-    centred = K @ relative - half.T @ (half @ relative)  # S = K - half' half
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        return K @ x - half.T @ (half @ x)  # S = K - half' half
+
+    centred = smooth(relative)
     variance = np.diagonal(K) - (half**2).sum(axis=0)
-    log_det = 2 * float(np.log(np.diagonal(factor)).sum())
-
-    def reduction() -> np.ndarray:
-        return root[:, None] * _inverse(factor) * root
-
-    return _Conditioned(centred, variance, float(relative @ centred), log_det, True, reduction)
+    log_z = float(relative @ centred) / 2 - float(np.log(np.diagonal(factor)).sum())
+    return _DenseLatent(centred, variance, log_z, smooth, lambda: root[:, None] * inverse_of_factor(factor) * root)
 
 
-def _condition_by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _Conditioned:
+def _condition_by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
     factor = scipy.linalg.lu_factor(np.eye(len(K)) + K * b, check_finite=False)
     S = scipy.linalg.lu_solve(factor, K, check_finite=False)
     S = (S + S.T) / 2
-    centred = S @ relative
-    with np.errstate(divide="ignore"):
-        log_det = float(np.log(np.abs(np.diagonal(factor[0]))).sum())
     slack = 1e-9 * np.abs(np.diagonal(S)).max() * np.eye(len(S))
-    return _Conditioned(
-        centred,
-        np.diagonal(S).copy(),
-        float(relative @ centred),
-        log_det,
-        _is_definite(S + slack),
-        lambda: np.diag(b) - b[:, None] * S * b,
+    cholesky(S + slack)  # prior times sites is no distribution where this has no factor
+    log_det = float(np.log(np.abs(np.diagonal(factor[0]))).sum())
+    log_z = (float(relative @ (S @ relative)) - log_det) / 2
+    return _DenseLatent(
+        S @ relative, np.diagonal(S).copy(), log_z, S.__matmul__, lambda: np.diag(b) - b[:, None] * S * b
     )
 
 
@@ -188,32 +177,6 @@ class DensePosterior(Posterior):
 
     def _cross(self, rows: np.ndarray) -> np.ndarray:
         return self.prior.kernel.gram(rows, self.sites.rows)
-
-
-def cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Return the lower factor of a covariance, or say why there is none."""
-    try:
-        return scipy.linalg.cholesky(matrix, lower=True, check_finite=False)
-    except (np.linalg.LinAlgError, ValueError) as error:
-        raise NumericalError(
-            f"The covariance of the {len(matrix)} observations is not positive definite. Likely causes: a "
-            "noise variance too small for the kernel's variance, or a product of kernels that is nearly singular."
-        ) from error
-
-
-def _inverse(factor: np.ndarray) -> np.ndarray:
-    """Return the inverse of a matrix from its lower factor."""
-    inverse, _ = dpotri(factor, lower=1)
-    lower = np.tril(inverse)
-    return lower + np.tril(inverse, -1).T
-
-
-def _is_definite(matrix: np.ndarray) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(matrix).all())
 
 
 def _factorise(covariance: np.ndarray, *, definite: bool) -> tuple[Callable[[np.ndarray], np.ndarray], float]:

@@ -28,9 +28,9 @@ from hypergauss.solvers.base import (
     Posterior,
     Prior,
     leave_one_out,
-    log_partition,
+    relative_sites,
 )
-from hypergauss.solvers.capacitance import Capacitance, capacitance
+from hypergauss.solvers.capacitance import Capacitance, Product, capacitance
 from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Rows of features gathered at once, to keep memory at what the spectrum itself takes.
@@ -135,17 +135,12 @@ class LowRankSolver(ExactSolver):
 
     def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
         F, structure = self.features(kernel)
-        means, variances = np.empty_like(sites.shift), np.empty_like(sites.shift)
-        log_z = log_partition(mean, sites)
         try:
-            for latent, m in enumerate(mean):
-                found = _condition(F, structure, sites.shift[:, latent] - sites.precision[:, latent] * m, sites.precision[:, latent])
-                means[:, latent], variances[:, latent] = m + found.centred, found.variance
-                log_z += (found.quadratic - found.log_det) / 2
+            found = [_condition(F, structure, *site) for site in relative_sites(mean, sites)]
         except NumericalError:
-            return Marginals(means, variances, -np.inf, is_proper=False)
-        unexplained = self.unexplained(kernel)
-        return Marginals(means, variances, log_z, unexplained=np.reshape(unexplained, (-1, 1)) if self.features_move else 0.0)
+            return Marginals.improper(sites)
+        unexplained = np.reshape(self.unexplained(kernel), (-1, 1)) if self.features_move else 0.0
+        return Marginals.of(found, mean, sites)._replace(unexplained=unexplained)
 
     def pull_back(  # noqa: D102
         self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites, in_unexplained: np.ndarray
@@ -154,9 +149,7 @@ class LowRankSolver(ExactSolver):
         n, rank = F.shape
         total = Slopes(np.zeros(rank), np.zeros(n), np.zeros_like(F) if self.features_move else None)
         in_mean = np.zeros(len(mean))
-        for latent, m in enumerate(mean):
-            b = sites.precision[:, latent]
-            relative = sites.shift[:, latent] - b * m
+        for latent, (relative, b) in enumerate(relative_sites(mean, sites)):
             found = _condition(F, structure, relative, b)
             alpha = (relative - b * found.centred)[:, None]
             own = self._slopes(found.system, F, structure.weights, found.h, alpha, F.T @ alpha, 1)
@@ -176,7 +169,7 @@ class LowRankSolver(ExactSolver):
     ) -> Slopes:
         """Return slopes in what K is made of, from a (n, L) and F'a (r, L), and D^-1 = diag(h)."""
         in_weights = ((beta**2).sum(axis=1) - outputs * system.reduced_diagonal()) / 2
-        own = h - h**2 * system.quadratic(F)
+        own = h - h**2 * system.spread(F)[0]
         in_remainder = ((alpha**2).sum(axis=1) - outputs * own) / 2
         if not self.features_move:
             return Slopes(in_weights, in_remainder)
@@ -216,31 +209,35 @@ class _Reduced(NamedTuple):
         return cls(y, F.T @ F, F.T @ y, F.sum(axis=0), float((y**2).sum()), y.sum(axis=0))
 
 
-class _Conditioned(NamedTuple):
-    """One latent given its sites: S r for shifts r relative to the prior mean, diag S, r' S r, log det(I + K B)."""
+class _LowRankLatent(NamedTuple):
+    """As `ConditionedLatent`, with the system it was found by and D^-1 = diag(h)."""
 
     centred: np.ndarray
     variance: np.ndarray
-    quadratic: float
-    log_det: float
+    log_partition: float
+    smooth: Product
     system: Capacitance
     h: np.ndarray
 
 
-def _condition(F: np.ndarray, structure: Structure, relative: np.ndarray, precision: np.ndarray) -> _Conditioned:
+def _condition(F: np.ndarray, structure: Structure, relative: np.ndarray, precision: np.ndarray) -> _LowRankLatent:
     """Condition on sites exp(relative f - precision f^2 / 2)."""
     rho = structure.remainder
     keep = 1 / (1 + rho * precision)
-    if not (keep > 0).all():
+    if not keep.min() > 0:
         raise NumericalError("Negative precisions of sites outweigh the prior.")
-    h, shift = precision * keep, relative * keep
+    h = precision * keep
     system = capacitance((F.T * h) @ F, structure.weights)
-    b = F.T @ shift
-    x = system.times(b[:, None])[:, 0]
-    centred = keep * (F @ x) + rho * shift
-    variance = keep**2 * system.quadratic(F) + keep * rho
-    quadratic = b @ x + (rho * shift**2 / keep).sum()
-    return _Conditioned(centred, variance, float(quadratic), system.log_det - float(np.log(keep).sum()), system, h)
+    spread, product = system.spread(F)
+    own = keep * rho
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        return keep * product(keep * x) + own * x
+
+    centred = smooth(relative)
+    log_det = system.log_det - float(np.log(keep).sum())
+    log_z = (float(relative @ centred) - log_det) / 2
+    return _LowRankLatent(centred, keep**2 * spread + own, log_z, smooth, system, h)
 
 
 class LowRankPosterior(Posterior):

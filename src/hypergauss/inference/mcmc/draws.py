@@ -6,15 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Float
+from scipy.linalg import solve_triangular
 
 from hypergauss import _checks
-from hypergauss.inference.latent import LatentModel
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.whitened import WhitenedModel
 from hypergauss.likelihoods import as_classification
 
@@ -61,11 +57,11 @@ class Draws:
 
     def model(self, chain: int, draw: int) -> LatentModel:
         """Return the model with the hyperparameters of one draw."""
-        return self.whitened.hyperprior.model(jnp.asarray(self.coordinates[chain, draw]))
+        return self.whitened.hyperprior.model(self.coordinates[chain, draw])
 
     def median_model(self) -> LatentModel:
         """Return the model at the median of each hyperparameter."""
-        return self.whitened.hyperprior.model(jnp.asarray(np.median(self.coordinates, axis=(0, 1))))
+        return self.whitened.hyperprior.model(np.median(self.coordinates, axis=(0, 1)))
 
     def conditionals(self, rows: Iterable[int], *, every: int = 1) -> Conditionals:
         """Return, for each draw of theta and f, the Gaussian of the latent functions at some vertices.
@@ -80,7 +76,10 @@ class Draws:
         every : int, default 1
             Use one draw in so many of each chain.
         """
-        parts = list(self._over_draws(_conditionals, rows, every))
+        parts = []
+        for inputs in self._inputs(rows):
+            found = list(self._given_draws(inputs, every))
+            parts.append([np.stack(moments) for moments in list(zip(*found, strict=True))[1:]])
         return Conditionals(*(np.concatenate(part, axis=1) for part in zip(*parts, strict=True)))
 
     def probabilities(self, rows: Iterable[int], *, every: int = 1) -> np.ndarray:
@@ -94,7 +93,14 @@ class Draws:
             Use one draw in so many of each chain.
         """
         as_classification(self.whitened.hyperprior.template.likelihood)
-        return np.concatenate(list(self._over_draws(_probabilities, rows, every)))
+        parts = []
+        for inputs in self._inputs(rows):
+            found = [
+                as_classification(model.likelihood).probabilities(mean, variance)
+                for model, mean, variance in self._given_draws(inputs, every)
+            ]
+            parts.append(np.mean(found, axis=0))
+        return np.concatenate(parts)
 
     def inference_data(self) -> Any:
         """Return the draws as ArviZ's ``InferenceData``, for `arviz.summary`, `arviz.ess`, `arviz.loo` and plots.
@@ -112,46 +118,25 @@ class Draws:
             dims={"latents": ["vertex", "latent"], "mean": ["latent"], "y": ["observation"]},
         )
 
-    def _over_draws(self, function: Any, rows: Iterable[int], every: int) -> Iterator[Any]:
-        """Yield what a function of all draws gives at some vertices after others."""
-        step = _checks.count("every", every)
-        u, latents = (jnp.asarray(np.concatenate(array[:, ::step])) for array in (self.coordinates, self.latents))
+    def _inputs(self, rows: Iterable[int]) -> Iterator[Any]:
+        """Yield the kernel's inputs at some vertices after others."""
         kernel = self.whitened.hyperprior.template.kernel
         checked = kernel.check_rows("rows", rows)
         for start in range(0, max(len(checked), 1), _ROWS):
-            inputs = kernel.inputs(checked[start : start + _ROWS])
-            yield jax.tree.map(np.asarray, function(self.whitened, u, latents, inputs))
+            yield kernel.inputs(checked[start : start + _ROWS])
 
-
-def _conditional(
-    whitened: WhitenedModel, u: Float[Array, " p"], latents: Float[Array, "n L"], inputs: Any
-) -> tuple[LatentModel, Float[Array, "m L"], Float[Array, "m L"]]:
-    """Return the model at one draw, and the mean and variance of its latent functions given their values in it."""
-    model = whitened.hyperprior.model(u)
-    root = whitened.root(model.kernel)
-    cross = solve_triangular(root, model.kernel.cross(whitened.inputs, inputs), lower=True)
-    mean = model.mean + cross.T @ solve_triangular(root, latents - model.mean, lower=True)
-    variance = jnp.maximum(model.kernel.variances(inputs) - (cross**2).sum(axis=0), 0.0)
-    return model, mean, jnp.broadcast_to(variance[:, None], mean.shape)
-
-
-@eqx.filter_jit
-def _conditionals(whitened: WhitenedModel, u: Array, latents: Array, inputs: Any) -> tuple[Array, Array]:
-    def one(draw: tuple[Array, Array]) -> tuple[Array, Array]:
-        _, mean, variance = _conditional(whitened, draw[0], draw[1], inputs)
-        return mean, variance
-
-    # One draw after another: an n x n factor for each draw at once would not fit in memory.
-    return jax.lax.map(one, (u, latents))
-
-
-@eqx.filter_jit
-def _probabilities(whitened: WhitenedModel, u: Array, latents: Array, inputs: Any) -> Array:
-    def add(total: Array, draw: tuple[Array, Array]) -> tuple[Array, None]:
-        model, mean, variance = _conditional(whitened, draw[0], draw[1], inputs)
-        return total + as_classification(model.likelihood).probabilities(mean, variance), None
-
-    template = whitened.hyperprior.template
-    shape = (len(template.kernel.variances(inputs)), as_classification(template.likelihood).num_classes)
-    total, _ = jax.lax.scan(add, jnp.zeros(shape), (u, latents))
-    return total / len(u)
+    def _given_draws(self, inputs: Any, every: int) -> Iterator[tuple[LatentModel, np.ndarray, np.ndarray]]:
+        """Yield the model at one draw after another, and mean and variance of its latent functions, shape (m, L)."""
+        step = _checks.count("every", every)
+        whitened, kernel = self.whitened, None
+        for u, latents in zip(
+            *(np.concatenate(array[:, ::step]) for array in (self.coordinates, self.latents)), strict=True
+        ):
+            model = whitened.hyperprior.model(u)
+            if model.kernel is not kernel:  # it is the same object if none of its hyperparameters is drawn
+                kernel = model.kernel
+                root = whitened.root(kernel)
+                cross = solve_triangular(root, kernel.cross(whitened.inputs, inputs), lower=True)
+                variance = np.maximum(kernel.variances(inputs) - (cross**2).sum(axis=0), 0.0)
+            mean = model.mean + cross.T @ solve_triangular(root, latents - model.mean, lower=True)
+            yield model, mean, np.broadcast_to(variance[:, None], mean.shape)

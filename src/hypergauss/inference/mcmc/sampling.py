@@ -15,41 +15,48 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from math import cos, pi, sin
+from typing import NamedTuple, Protocol, TypeVar
 
-import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
-from jaxtyping import Array, Bool, Float
 
 from hypergauss import _checks
 from hypergauss.exceptions import NumericalError, SamplingWarning
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.draws import Draws
-from hypergauss.inference.latent import LatentModel
+from hypergauss.inference.mcmc.whitened import Hyperprior, Point, WhitenedModel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.inference.mcmc.whitened import Hyperprior, WhitenedModel
 from hypergauss.likelihoods import Classification
-from hypergauss.parameters import as_array
 
-#: Each sweep factorises about seven n x n covariances, a second or two at this n.
+#: Each sweep factorises a few n x n covariances, a second or two at this n.
 _MOST_VERTICES = 2000
 
 
-class Coordinates(NamedTuple):
-    """A point of the chain: u (p,) for the hyperparameters and z (n, L) for the latents."""
+class _Valued(Protocol):
+    """Anything with a log-likelihood."""
 
-    u: Float[Array, " p"]
-    z: Float[Array, "n L"]
+    @property
+    def value(self) -> float: ...
+
+
+Found = TypeVar("Found", bound=_Valued)
+
+
+class Turned(NamedTuple):
+    """Latents on an ellipse: the angle, f - m there, and its log-likelihood."""
+
+    angle: float
+    away: np.ndarray
+    value: float
 
 
 class Record(NamedTuple):
     """What is kept of a draw: u, the latents f and log p(y | f) of each observation."""
 
-    u: Any
-    latents: Any
-    log_densities: Any
+    u: np.ndarray
+    latents: np.ndarray
+    log_densities: np.ndarray
 
 
 def sample_posterior(
@@ -102,34 +109,26 @@ def sample_posterior(
     --------
     >>> import numpy as np
     >>> from hypergauss import Hypergraph, Spectrum, kernels, likelihoods
-    >>> from hypergauss.inference.latent import LatentModel
+    >>> from hypergauss.inference.latent_model import LatentModel
     >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
     >>> model = LatentModel(kernels.Matern(Spectrum.of(H)), likelihoods.Bernoulli(), np.zeros(1))
-    >>> drawn = sample_posterior(model, np.array([0]), np.array([1]), chains=2, draws=50)
+    >>> drawn = sample_posterior(model, np.array([0]), np.array([1]), chains=2, draws=50, warm_up=20, thin=1)
     >>> drawn.latents.shape, sorted(drawn.hyperparameters)
     ((2, 50, 1, 1), ['lengthscale', 'mean', 'nu', 'variance'])
     """
-    _checks.optional("blackjax", "mcmc")  # said before any work is done
     for name, value in {"chains": chains, "draws": draws, "thin": thin, "latent_steps": latent_steps}.items():
         _checks.count(name, value)
     _checks.count("warm_up", warm_up, least=0)
     vertices, whitened = _check_problem(model, rows, y, priors)
-    start_keys, keys = jax.random.split(jax.random.key(seed), (2, chains))
-    states, finite = _start(whitened, start_keys, len(vertices))
-    if not np.asarray(finite).all():
-        raise NumericalError(
-            "The likelihood is not finite at the model's hyperparameters. Likely causes: hyperparameters outside their "
-            "range, or observations that the likelihood cannot produce."
-        )
-    kept: list[Record] = []
+    generators = np.random.default_rng(seed).spawn(chains)
+    points = [_start(whitened, len(vertices), rng) for rng in generators]
+    kept: list[list[Record]] = []
     total = warm_up + draws
     try:
-        # One draw of each chain a compiled run, since that cannot be interrupted and may take a minute.
         for number in range(total):
-            # The number is passed as an array, so that one program serves all draws.
-            states, record = _draw(whitened, states, keys, jnp.asarray(number), thin, latent_steps)
+            points = [_draw(whitened, *of, thin, latent_steps) for of in zip(points, generators, strict=True)]
             if number >= warm_up:
-                kept.append(jax.tree.map(np.asarray, record))
+                kept.append([Record(p.u, p.latents, whitened.log_densities(p.model, p.latents)) for p in points])
             if report is not None:
                 report(f"{number + 1:,} of {total:,} draws in each chain, the first {warm_up:,} to warm up")
     except KeyboardInterrupt:
@@ -138,7 +137,7 @@ def sample_posterior(
         warnings.warn(
             f"Interrupted: {len(kept):,} of {draws:,} draws in each chain are returned.", SamplingWarning, stacklevel=2
         )
-    found = Record(*(np.stack(arrays, axis=1) for arrays in zip(*kept, strict=True)))
+    found = Record(*(np.stack([[getattr(r, of) for r in draw] for draw in kept], axis=1) for of in Record._fields))
     return Draws(vertices, found.latents, found.log_densities, found.u, whitened)
 
 
@@ -165,63 +164,77 @@ def _check_problem(
             f"Got {len(vertices):,}. Observe fewer, or use variational inference."
         )
     inputs = model.kernel.inputs(vertices)
-    return vertices, WhitenedModel(Hyperprior.of(model, priors), inputs, position, as_array(targets))
+    return vertices, WhitenedModel(Hyperprior.of(model, priors), inputs, position, targets)
 
 
-@eqx.filter_jit
-def _start(whitened: WhitenedModel, keys: Array, num_vertices: int) -> tuple[Coordinates, Bool[Array, " chains"]]:
+def _start(whitened: WhitenedModel, num_vertices: int, rng: np.random.Generator) -> Point:
     """Draw from the prior, as far as its hyperparameters can be evaluated, else at the model's own."""
     hyperprior = whitened.hyperprior
-    shape = (num_vertices, hyperprior.template.likelihood.num_latents)
+    u = rng.standard_normal(hyperprior.num_coordinates)
+    z = rng.standard_normal((num_vertices, hyperprior.template.likelihood.num_latents))
+    for coordinates in (u, np.zeros_like(u)):
+        with np.errstate(all="ignore"):
+            point = whitened.point(coordinates, z)
+        if np.isfinite(point.value):
+            return point
+    raise NumericalError(
+        "The likelihood is not finite at the model's hyperparameters. Likely causes: hyperparameters outside their "
+        "range, or observations that the likelihood cannot produce."
+    )
 
-    def one(key: Array) -> tuple[Coordinates, Array]:
-        for_u, for_z = jax.random.split(key)
-        u, z = jax.random.normal(for_u, (hyperprior.num_coordinates,)), jax.random.normal(for_z, shape)
-        u = jnp.where(jnp.isfinite(whitened.log_likelihood(u, z)), u, 0.0)
-        return Coordinates(u, z), jnp.isfinite(whitened.log_likelihood(u, z))
 
-    return jax.lax.map(one, keys)
+def _draw(whitened: WhitenedModel, point: Point, rng: np.random.Generator, thin: int, latent_steps: int) -> Point:
+    """Return a chain's next draw, some sweeps after the last."""
+    with np.errstate(all="ignore"):  # whatever is not a number is refused
+        for _ in range(thin):
+            if point.u.size:
+                point = _move_hyperparameters(whitened, point, rng)
+            point = _move_latents(whitened, point, rng, latent_steps)
+    return point
 
 
-@eqx.filter_jit
-def _draw(
-    whitened: WhitenedModel,
-    states: Coordinates,
-    keys: Array,
-    number: Array,
-    thin: int,
-    latent_steps: int,
-) -> tuple[Coordinates, Record]:
-    """Make the next draw of each chain, of this number; arrays have a first axis of chains."""
-    elliptical_slice = _checks.optional("blackjax", "mcmc").elliptical_slice
+def _move_hyperparameters(whitened: WhitenedModel, point: Point, rng: np.random.Generator) -> Point:
+    """Take one step on u, z held: the latents f = m + L(theta) z move along."""
+    other = rng.standard_normal(point.u.shape)
+    return elliptical_slice(
+        point.value,
+        lambda angle: whitened.point(point.u * cos(angle) + other * sin(angle), point.z, near=point),
+        rng,
+    )
 
-    def slice_step(key: Array, position: Array, log_likelihood: Callable[[Array], Array]) -> Array:
-        # Every coordinate is a standard normal.
-        step = elliptical_slice(log_likelihood, mean=jnp.zeros(position.size), cov=jnp.ones(position.size))
-        return step.step(key, step.init(position))[0].position
 
-    def sweep(state: Coordinates, key: Array) -> tuple[Coordinates, None]:
-        for_u, for_z = jax.random.split(key)
-        u, z = state
-        if u.size:
-            u = slice_step(for_u, u, lambda u: whitened.log_likelihood(u, z))
-        model = whitened.hyperprior.model(u)
-        root = whitened.root(model.kernel)
+def _move_latents(whitened: WhitenedModel, point: Point, rng: np.random.Generator, steps: int) -> Point:
+    """Take some steps on z, u held. L z is linear in z, so that a step needs one product with L, whatever it tries."""
+    model, z, value = point.model, point.z, point.value
+    away = point.latents - model.mean
+    for other in rng.standard_normal((steps, *z.shape)):
+        ends = away, point.root @ other
 
-        def of_latents(z: Array) -> Array:
-            return whitened.log_densities(model, model.mean + root @ z).sum()
+        def at(angle: float, ends: tuple[np.ndarray, np.ndarray] = ends) -> Turned:
+            there = ends[0] * cos(angle) + ends[1] * sin(angle)
+            return Turned(angle, there, whitened.log_likelihood(model, model.mean + there))
 
-        z, _ = jax.lax.scan(
-            lambda z, key: (slice_step(key, z, of_latents), None), z, jax.random.split(for_z, latent_steps)
-        )
-        return Coordinates(u, z), None
+        angle, away, value = elliptical_slice(value, at, rng)
+        z = z * cos(angle) + other * sin(angle)
+    return point._replace(z=z, latents=model.mean + away, value=value)
 
-    def chain(state_and_key: tuple[Coordinates, Array]) -> tuple[Coordinates, Record]:
-        start, key = state_and_key
-        state, _ = jax.lax.scan(sweep, start, jax.random.split(jax.random.fold_in(key, number), thin))
-        model = whitened.hyperprior.model(state.u)
-        latents = whitened.latents(model, state.z)
-        return state, Record(state.u, latents, whitened.log_densities(model, latents))
 
-    # One chain after another: side by side, every step would take as long as its slowest chain.
-    return jax.lax.map(chain, (states, keys))
+def elliptical_slice(value: float, at: Callable[[float], Found], rng: np.random.Generator) -> Found:
+    """Return where an elliptical slice step leads to.
+
+    Parameters
+    ----------
+    value : float
+        The log-likelihood where the step begins, at the angle 0.
+    at : callable
+        From an angle to the point there on the ellipse through that beginning and an independent draw of the prior.
+    rng : Generator
+        For the level and the angles.
+    """
+    level = value - rng.standard_exponential()
+    angle = 2 * pi * rng.random()
+    low, high = angle - 2 * pi, angle
+    while (found := at(angle)).value < level:
+        low, high = (angle, high) if angle < 0 else (low, angle)
+        angle = low + (high - low) * rng.random()
+    return found

@@ -11,17 +11,16 @@ likelihood: log p(u, z | y) = log p(y | f) - (|u|^2 + |z|^2) / 2 + constant.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from math import inf, isfinite
+from typing import Any, NamedTuple, Self
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
 
 from hypergauss import parameters
-from hypergauss.inference.latent import LatentModel
-from hypergauss.learning.priors import LogNormal, check_priors, match_priors
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.kernels import Kernel
+from hypergauss.learning.priors import LogNormal, check_priors, match_priors
 
 #: Added to a covariance, relative to its largest variance: enough for any Cholesky factorisation of a covariance.
 _JITTER = 1e-10
@@ -34,78 +33,118 @@ _SPREAD = 1.0
 _DEVIATION = 2.0
 
 
-class Hyperprior(eqx.Module):
+@dataclass(frozen=True, eq=False)
+class Hyperprior:
     """Independent Gaussian priors on the p free hyperparameters of a model, or on their logarithms.
 
     A positive hyperparameter is log-normal: as its ``LogNormal`` says, or else with its current value as the median
     and spread 1. One held as its reciprocal (nu) is log-normal as it is shown, which is the same for the reciprocal.
     One that may be negative is normal around its current value with standard deviation 2. All are restricted to the
     range within which the hyperparameter may lie.
+
+    Attributes
+    ----------
+    template : LatentModel
+        The model, at any hyperparameters.
+    free : list of Slot
+        Its free hyperparameters.
+    centre, spread, lower, upper : arrays, shape (p,)
+        Of the Gaussians, and the ends of their ranges.
     """
 
     template: LatentModel
-    centre: Float[Array, " p"]
-    spread: Float[Array, " p"]
-    lower: Float[Array, " p"]
-    upper: Float[Array, " p"]
+    free: list[parameters.Slot]
+    centre: np.ndarray
+    spread: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
 
     @classmethod
     def of(cls, model: LatentModel, priors: Mapping[str, LogNormal] | None = None) -> Self:
         """Match priors by name to the model's free hyperparameters, and give the others their defaults."""
         chosen = dict(match_priors(model, check_priors(priors)))
-        shown = parameters.values(model)
+        shown, free = parameters.values(model), parameters.slots(model)
         columns = [np.zeros((4, 0))]
-        for number, slot in enumerate(parameters.slots(model)):
+        for number, slot in enumerate(free):
             prior, is_log = chosen.get(number), slot.coordinate.is_positive
             if is_log and prior is None:
                 _check_median(slot.name, shown[slot.name])
-            middle = np.asarray(slot.of(model) if prior is None else prior.median)
+            middle = np.asarray(slot.value if prior is None else prior.median)
             width = prior.spread if prior is not None else _SPREAD if is_log else _DEVIATION
             ends = [slot.coordinate.inverse(np.asarray(end)) for end in (slot.coordinate.lower, slot.coordinate.upper)]
             if is_log:
                 with np.errstate(divide="ignore"):  # a range that begins at 0 begins at minus infinity in logarithms
                     middle, ends = np.log(middle), [np.log(end) for end in ends]
             columns.append(np.stack([np.broadcast_to(v, slot.shape).ravel() for v in (middle, width, *ends)]))
-        return cls(model, *parameters.as_array(np.concatenate(columns, axis=1)))
+        return cls(model, free, *np.concatenate(columns, axis=1))
 
     @property
     def num_coordinates(self) -> int:
         """P, the number of free hyperparameters, entries counted."""
         return len(self.centre)
 
-    def model(self, u: Float[Array, " p"]) -> LatentModel:
-        """Return the model at standard normal coordinates u."""
-        return parameters.replace(self.template, self._held(self.centre + self.spread * u, jnp.exp))
+    def model(self, u: np.ndarray) -> LatentModel:
+        """Return the model at standard normal coordinates u, shape (p,)."""
+        model = self.template
+        for slot, value in zip(self.free, self._held(u), strict=True):
+            model = parameters.with_value(model, slot.path, np.asarray(value))
+        return model
 
-    def is_inside(self, u: Float[Array, " p"]) -> Bool[Array, ""]:
+    def is_inside(self, u: np.ndarray) -> bool:
         """Return whether every hyperparameter lies within its range."""
         x = self.centre + self.spread * u
-        return ((x >= self.lower) & (x <= self.upper)).all()
+        return bool(((x >= self.lower) & (x <= self.upper)).all())
 
     def values(self, u: np.ndarray) -> dict[str, np.ndarray]:
         """Return hyperparameters by name as they are shown, for coordinates of shape (..., p)."""
-        held = self._held(np.asarray(self.centre) + np.asarray(self.spread) * u, np.exp)
         found = {}
-        for slot, value in zip(parameters.slots(self.template), held, strict=True):
+        for slot, value in zip(self.free, self._held(u), strict=True):
             shown = slot.coordinate.shown_as
             found[slot.name] = value if shown is None else shown[1](value)
         return found
 
-    def _held(self, x: Any, exp: Any) -> list[Any]:
+    def _held(self, u: np.ndarray) -> list[np.ndarray]:
         """Return what each hyperparameter's field holds."""
-        free = parameters.slots(self.template)
-        parts = parameters.split(free, x)
-        return [exp(part) if slot.coordinate.is_positive else part for slot, part in zip(free, parts, strict=True)]
+        parts = zip(self.free, parameters.split(self.free, self.centre + self.spread * u), strict=True)
+        return [np.exp(part) if slot.coordinate.is_positive else part for slot, part in parts]
 
 
-class WhitenedModel(eqx.Module):
+class Point(NamedTuple):
+    """A point of the posterior, and what was computed there.
+
+    Attributes
+    ----------
+    u : array, shape (p,)
+        Hyperparameters, as standard normals.
+    z : array, shape (n, L)
+        Latents, as standard normals.
+    model : LatentModel
+        At u.
+    root : array, shape (n, n)
+        The Cholesky factor L of K.
+    latents : array, shape (n, L)
+        f = m + L z.
+    value : float
+        log p(y | f).
+    """
+
+    u: np.ndarray
+    z: np.ndarray
+    model: LatentModel
+    root: np.ndarray
+    latents: np.ndarray
+    value: float
+
+
+@dataclass(frozen=True, eq=False)
+class WhitenedModel:
     """Observations of a latent model as a likelihood of standard normal coordinates u (p,) and z (n, L).
 
     Attributes
     ----------
     hyperprior : Hyperprior
         What u stands for.
-    inputs : pytree
+    inputs
         The kernel's inputs at the n observed vertices.
     position : array of int, shape (m,)
         For each observation the position of its vertex among the observed ones; a vertex may be observed repeatedly.
@@ -115,27 +154,38 @@ class WhitenedModel(eqx.Module):
 
     hyperprior: Hyperprior
     inputs: Any
-    position: Int[np.ndarray, " m"]
-    y: Float[Array, " m"]
+    position: np.ndarray
+    y: np.ndarray
 
-    def root(self, kernel: Kernel) -> Float[Array, "n n"]:
-        """Return the Cholesky factor L of K."""
+    def root(self, kernel: Kernel) -> np.ndarray:
+        """Return the Cholesky factor L of K, shape (n, n); NaN where there is none."""
         K = kernel.cross(self.inputs, self.inputs)
-        return jnp.linalg.cholesky(K + _JITTER * K.diagonal().max() * jnp.eye(len(K)))
+        K[np.diag_indices_from(K)] += _JITTER * K.diagonal().max()
+        try:
+            return np.linalg.cholesky(K)
+        except np.linalg.LinAlgError:
+            return np.full_like(K, np.nan)
 
-    def latents(self, model: LatentModel, z: Float[Array, "n L"]) -> Float[Array, "n L"]:
-        """Return f = m + L z."""
-        return model.mean + self.root(model.kernel) @ z
-
-    def log_densities(self, model: LatentModel, latents: Float[Array, "n L"]) -> Float[Array, " m"]:
-        """Return log p(y | f) of each observation."""
+    def log_densities(self, model: LatentModel, latents: np.ndarray) -> np.ndarray:
+        """Return log p(y | f) of each observation, shape (m,), for latents of shape (n, L)."""
         return model.likelihood.log_density(latents[self.position], self.y)
 
-    def log_likelihood(self, u: Float[Array, " p"], z: Float[Array, "n L"]) -> Float[Array, ""]:
-        """Return log p(y | f); minus infinity outside the hyperparameters' range or beyond what floats can carry."""
+    def log_likelihood(self, model: LatentModel, latents: np.ndarray) -> float:
+        """Return log p(y | f); minus infinity beyond what floats can carry."""
+        value = float(self.log_densities(model, latents).sum())
+        return value if isfinite(value) else -inf
+
+    def point(self, u: np.ndarray, z: np.ndarray, near: Point | None = None) -> Point:
+        """Return the point at some coordinates; its value is minus infinity outside the hyperparameters' range.
+
+        ``near`` lends its factor of K where the kernel is the same.
+        """
         model = self.hyperprior.model(u)
-        value = self.log_densities(model, self.latents(model, z)).sum()
-        return jnp.where(self.hyperprior.is_inside(u) & jnp.isfinite(value), value, -jnp.inf)
+        # Hyperparameters of the likelihood, and means, leave the kernel the very object that it was.
+        root = near.root if near is not None and model.kernel is near.model.kernel else self.root(model.kernel)
+        latents = model.mean + root @ z
+        value = self.log_likelihood(model, latents) if self.hyperprior.is_inside(u) else -inf
+        return Point(u, z, model, root, latents, value)
 
 
 def _check_median(name: str, shown: Any) -> None:

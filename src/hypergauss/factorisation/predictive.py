@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, ndtr
 
-from hypergauss.factorisation.ordinal import log_mass, predictors
+from hypergauss.factorisation.grades import predictors
+from hypergauss.likelihoods.ordinal import log_probability_between
 
 
 class Scale(NamedTuple):
@@ -113,8 +114,8 @@ class Predictive:
                 terms[number] = -0.5 * ((y - eta.mean) ** 2 / variance + np.log(2 * np.pi * variance))
             else:
                 ends = np.concatenate([[-np.inf], self.kept.thresholds[number], [np.inf]])
-                spread = np.sqrt(1.0 + eta.variance)
-                terms[number] = log_mass((ends[label] - eta.mean) / spread, (ends[label + 1] - eta.mean) / spread)
+                low, high = ((ends[place] - eta.mean) / np.sqrt(1.0 + eta.variance) for place in (label, label + 1))
+                terms[number] = log_probability_between(low, high)
         log_p = logsumexp(terms, axis=0) - np.log(len(terms))
         return log_p - (np.log(self.scale.spread) if self.levels is None else 0.0)
 
@@ -151,6 +152,6 @@ class Predictive:
         return Predictor(mean, variance)
 
 
-def as_kept(records: list[dict[str, Any]]) -> Kept:
+def as_kept(records: list[dict[str, np.ndarray]]) -> Kept:
     """Stack what single draws left."""
     return Kept(*(np.stack([record[name] for record in records]) for name in Kept._fields))

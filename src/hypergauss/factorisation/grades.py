@@ -11,7 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
+from scipy.special import ndtr, ndtri
+
+from hypergauss.likelihoods.ordinal import log_probability_between
 
 #: Ratings whose predictors are computed at once.
 _CHUNK = 1 << 18
@@ -82,7 +84,7 @@ class Grades(NamedTuple):
     def log_likelihood(self, thresholds: np.ndarray, eta: np.ndarray) -> float:
         """Return the sum of log p(r | eta) over ratings."""
         low, high = self._limits(thresholds, eta)
-        return float(log_mass(low, high).sum())
+        return float(log_probability_between(low, high).sum())
 
     def _step(self, thresholds: np.ndarray, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One step of Metropolis in (b_1, log gaps); steps are symmetric, and scaled alike wherever the chain is."""
@@ -105,15 +107,6 @@ def predictors(users: np.ndarray, items: np.ndarray, user: np.ndarray, item: np.
         u, w = users[user[part]], items[item[part]]
         eta[part] = np.einsum("nk,nk->n", u[:, 1:], w[:, 1:]) + u[:, 0] + w[:, 0]
     return eta
-
-
-def log_mass(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return log(Phi(high) - Phi(low)), mirrored to the left tail where Phi keeps its digits."""
-    mirrored = low + high > 0
-    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
-    log_high = log_ndtr(high)
-    with np.errstate(divide="ignore"):
-        return log_high + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_high, -1e-300)))
 
 
 def truncated_normal(low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from hypergauss import _checks
 from hypergauss.exceptions import UnseenWarning
-from hypergauss.factorisation.draws import Kept, Predictive
 from hypergauss.factorisation.mode import Mode
+from hypergauss.factorisation.predictive import Kept, Predictive
 from hypergauss.factorisation.ratings import Ratings
 from hypergauss.hypergraph.names import as_list
 
@@ -35,12 +36,14 @@ class Prediction(NamedTuple):
     ratings: Ratings
     bounds: tuple[float, float] | None
 
-    def moments(self, users: Iterable[Any], items: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+    def moments(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean rating of each pair, within bounds, and the standard deviation of a new one."""
         mean, std = self.predictive.moments(*self.rows(users, items))
         return self._within(mean), std
 
-    def interval(self, users: Iterable[Any], items: Iterable[Any], level: float) -> tuple[np.ndarray, np.ndarray]:
+    def interval(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], level: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of central intervals of a given probability."""
         if not 0 < _checks.real("level", level) < 1:
             raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
@@ -55,14 +58,14 @@ class Prediction(NamedTuple):
         reach = norm.ppf(0.5 + level / 2) * std
         return self._within(mean - reach), self._within(mean + reach)
 
-    def probabilities(self, users: Iterable[Any], items: Iterable[Any]) -> pd.DataFrame:
+    def probabilities(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> pd.DataFrame:
         """Return the probability of each rating level, one row a pair."""
         levels = self.predictive.levels
         if levels is None:
             raise ValueError("`predict_proba` needs ratings as ordered classes. Fit with likelihood='ordinal'.")
         return pd.DataFrame(self.predictive.probabilities(*self.rows(users, items)), columns=levels)
 
-    def log_density(self, users: Iterable[Any], items: Iterable[Any], ratings: Any) -> np.ndarray:
+    def log_density(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> np.ndarray:
         """Return the log predictive density of each rating; the log probability for ordered classes."""
         values = _checks.finite_array("ratings", ratings, missing="Leave those pairs out.")
         user, item = self.rows(users, items)
@@ -72,11 +75,13 @@ class Prediction(NamedTuple):
             raise ValueError(f"`ratings` must be among the levels seen in `fit`, {levels.tolist()}.")
         return self.predictive.log_density(user, item, values)
 
-    def sample(self, users: Iterable[Any], items: Iterable[Any], size: int, rng: np.random.Generator) -> np.ndarray:
+    def sample(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], size: int, rng: np.random.Generator
+    ) -> np.ndarray:
         """Draw new ratings, shape (size, n)."""
         return self.predictive.sample(*self.rows(users, items), _checks.count("size", size), rng)
 
-    def best(self, user: Any, n: int, *, include_seen: bool) -> pd.DataFrame:
+    def best(self, user: Hashable, n: int, *, include_seen: bool) -> pd.DataFrame:
         """Return the n items of the highest mean rating for a user, without those rated unless asked for."""
         _checks.count("n", n)
         table = self.ratings
@@ -89,7 +94,7 @@ class Prediction(NamedTuple):
         best = np.argsort(-mean, kind="stable")[:n]
         return pd.DataFrame({"item": table.items[rows[best]], "rating": mean[best], "std": std[best]})
 
-    def rows(self, users: Iterable[Any], items: Iterable[Any]) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of pairs given by name; -1, and a warning, for those that were not there in `fit`."""
         rows = []
         for argument, names, index in (("users", users, self.ratings.users), ("items", items, self.ratings.items)):

@@ -22,6 +22,7 @@ import scipy.sparse as sp
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.factorisation.columns import Columns, blockwise
+from hypergauss.solvers.conjugate_gradients import joint_conjugate_gradients
 
 #: Some ten steps are usual, and where rounding stops the descent in single precision, more of them do not help.
 _MOST_STEPS = {np.dtype(np.float32): 100, np.dtype(np.float64): 1000}
@@ -125,17 +126,38 @@ class System:
         taken = blockwise(self.gram, rho * blockwise(self._own, of_rough))
         right = self.columns.adjoint(linear - taken) + for_smooth
         preconditioner = self.columns.preconditioner(self._shared)
-        try:
-            y = conjugate_gradients(self.product, preconditioner, right, start, tolerance)
-        except NumericalError:
-            if right.dtype == np.float64:
-                raise
+        y = self._solved(right, preconditioner, tolerance, start)
+        if y is None and right.dtype != np.float64:
             # A level drawn with a great variance can be too much for single precision.
-            y = conjugate_gradients(self.product, preconditioner, right.astype(np.float64), None, tolerance)
-            y = y.astype(right.dtype)
+            y = self._solved(right.astype(np.float64), preconditioner, tolerance, None)
+        if y is None:
+            raise NumericalError(
+                f"Conjugate gradients did not reach the tolerance {tolerance:g} in {_MOST_STEPS[np.dtype(np.float64)]} "
+                "steps. Likely causes: a tolerance below what the numbers' precision allows (1e-4 for float32), or "
+                "ratings on very uneven scales."
+            )
+        y = y.astype(right.dtype, copy=False)
         smooth = self.columns.factors(y)
         h = blockwise(self._own, of_rough - rho * blockwise(self.gram, smooth))
         return Solution(y, h, rho * h + smooth)
+
+    def _solved(
+        self,
+        right: np.ndarray,
+        preconditioner: Callable[[np.ndarray], np.ndarray],
+        tolerance: float,
+        start: np.ndarray | None,
+    ) -> np.ndarray | None:
+        """Return coordinates y, or None where rounding stops the descent before the tolerance is reached."""
+        found = joint_conjugate_gradients(
+            self.product,
+            right,
+            tolerance=tolerance,
+            max_iterations=_MOST_STEPS[right.dtype],
+            precondition=preconditioner,
+            start=start,
+        )
+        return found.x if found.worst <= tolerance else None
 
 
 def system(equations: NormalEquations, columns: Columns, *, mean: float, precision: float, free: np.ndarray) -> System:
@@ -151,36 +173,3 @@ def scattered_noise(pattern: sp.csr_array, z: np.ndarray, precision: float, rng:
     white = rng.standard_normal(pattern.nnz, dtype=z.dtype)
     table = sp.csr_array((white, pattern.indices, pattern.indptr), shape=pattern.shape)
     return z.dtype.type(np.sqrt(precision)) * (table @ z)
-
-
-def conjugate_gradients(
-    product: Callable[[np.ndarray], np.ndarray],
-    preconditioner: Callable[[np.ndarray], np.ndarray],
-    right: np.ndarray,
-    start: np.ndarray | None,
-    tolerance: float,
-) -> np.ndarray:
-    """Solve A x = b until the residual r has r' M r <= tolerance^2 b' M b, M the preconditioner."""
-    x = np.zeros_like(right) if start is None else start.copy()
-    residual = right if start is None else right - product(x)
-    z = preconditioner(residual)
-    direction = z
-    square = float(np.vdot(residual, z))
-    enough = tolerance**2 * (square if start is None else float(np.vdot(right, preconditioner(right))))
-    most = _MOST_STEPS[x.dtype]
-    for _ in range(most):
-        if square <= enough:
-            return x
-        image = product(direction)
-        step = x.dtype.type(square / float(np.vdot(direction, image)))
-        x += step * direction
-        residual = residual - step * image
-        z = preconditioner(residual)
-        previous, square = square, float(np.vdot(residual, z))
-        direction = z + x.dtype.type(square / previous) * direction
-        if not np.isfinite(square):
-            break
-    raise NumericalError(
-        f"Conjugate gradients did not reach the tolerance {tolerance:g} in {most} steps. Likely causes: a "
-        "tolerance below what the numbers' precision allows (1e-4 for float32), or ratings on very uneven scales."
-    )

@@ -5,19 +5,13 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import kstest, truncnorm
 
-from hypergauss.factorisation.ordinal import Grades, log_mass, truncated_normal
+from hypergauss.factorisation.grades import Grades, truncated_normal
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.3, 1.2), (-np.inf, -0.5), (2.0, np.inf), (4.0, 4.5), (-7.0, -6.0)])
 def test_latent_values_follow_the_truncated_normal(low, high, rng):
     drawn = truncated_normal(np.full(4000, low), np.full(4000, high), rng)
     assert kstest(drawn, truncnorm(low, high).cdf).pvalue > 1e-3
-    assert log_mass(np.array([low]), np.array([high]))[0] == pytest.approx(_log_mass(low, high))
-
-
-def _log_mass(low, high):
-    """In the left tail, where differences of Phi keep their digits."""
-    return np.log(ndtr(high) - ndtr(low)) if low < 0 else np.log(ndtr(-low) - ndtr(-high))
 
 
 def test_thresholds_have_the_posterior_that_a_grid_gives(rng):

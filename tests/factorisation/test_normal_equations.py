@@ -4,15 +4,10 @@ import numpy as np
 import pytest
 
 from hypergauss.exceptions import NumericalError
+from hypergauss.factorisation import normal_equations
+from hypergauss.factorisation.normal_equations import System, features, scattered_noise, system
 from hypergauss.factorisation.spectral_prior import Hyperparameters
-from hypergauss.factorisation.system import (
-    System,
-    conjugate_gradients,
-    features,
-    normal_equations,
-    scattered_noise,
-    system,
-)
+from hypergauss.solvers.conjugate_gradients import joint_conjugate_gradients
 from tests.factorisation.problems import make_problem
 from tests.factorisation.test_spectral_prior import covariance
 
@@ -45,7 +40,7 @@ def case():
     others = np.random.default_rng(0).standard_normal((len(table.items), 2))
     e = features(others)
     view = problem.views[0]
-    equations = normal_equations(view.pattern, view.table(problem.values), e)
+    equations = normal_equations.normal_equations(view.pattern, view.table(problem.values), e)
     conditional = system(equations, problem.sides[0].columns(HYPER), mean=MU, precision=TAU, free=np.arange(2))
     return problem, conditional, e, dense_posterior(problem, table, others)
 
@@ -73,7 +68,7 @@ def test_sums_over_ratings_are_those_of_a_loop(rng):
     problem, table = make_problem(6, 5, share=0.6)
     e = rng.standard_normal((len(table.items), 3))
     view = problem.views[0]
-    gram, moments = normal_equations(view.pattern, view.table(problem.values), e)
+    gram, moments = normal_equations.normal_equations(view.pattern, view.table(problem.values), e)
     for i in range(len(table.users)):
         rows = table.user == i
         own = e[table.item[rows]]
@@ -95,20 +90,21 @@ def test_what_single_precision_cannot_solve_is_solved_in_double(case, monkeypatc
     single = System(conditional.columns, conditional.gram, conditional.linear.astype(np.float32))
     tried = []
 
-    def refuse_single(product, preconditioner, right, start, tolerance):
+    def stopped_in_single(product, right, **options):
         tried.append(right.dtype)
         if right.dtype == np.float32:
-            raise NumericalError("stopped by rounding")
-        return conjugate_gradients(product, preconditioner, right, start, tolerance)
+            options["max_iterations"] = 1
+        return joint_conjugate_gradients(product, right, **options)
 
-    monkeypatch.setattr("hypergauss.factorisation.system.conjugate_gradients", refuse_single)
+    monkeypatch.setattr(normal_equations, "joint_conjugate_gradients", stopped_in_single)
     adjoint = single.columns.adjoint
     monkeypatch.setattr(single.columns, "adjoint", lambda rows: adjoint(rows).astype(np.float32))
     assert np.allclose(single.mean(1e-10).factors.ravel(), mean, atol=1e-4)
     assert tried == [np.float32, np.float64]
 
 
-def test_a_tolerance_that_cannot_be_reached_is_told():
-    b = np.ones((3, 1), np.float32)
+def test_a_tolerance_that_cannot_be_reached_is_told(case):
+    _, conditional, _, _ = case
+    spoilt = System(conditional.columns, conditional.gram, conditional.linear * np.nan)
     with pytest.raises(NumericalError, match=r"did not reach the tolerance 1e-06.*Likely causes"):
-        conjugate_gradients(lambda x: x * np.nan, lambda x: x, b, None, 1e-6)
+        spoilt.mean(1e-6)

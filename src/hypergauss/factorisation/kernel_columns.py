@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+from numpy.typing import DTypeLike
 
 from hypergauss.factorisation.columns import Columns, FeatureColumns, SpectralColumns
 from hypergauss.kernels import SpectralKernel
@@ -15,18 +14,17 @@ from hypergauss.kernels import SpectralKernel
 _JITTER = 1e-9
 
 
-def full_columns(kernel: SpectralKernel, num_columns: int, dtype: Any) -> Columns:
+def full_columns(kernel: SpectralKernel, num_columns: int, dtype: DTypeLike) -> Columns:
     """Return columns with the kernel's covariance on all vertices."""
-    density, spectrum = kernel.density(), kernel.spectrum
-    scale = float(density.scale)
-    known, rest = scale * np.asarray(density.known), scale * float(density.rest[0])
+    density, spectrum = kernel.density(), kernel.eigenspectrum
+    known, rest = density.scale * density.known, float(density.scale * density.background)
     ones = np.ones(num_columns)
     nothing = sp.csr_array((spectrum.num_vertices, 0), dtype=dtype)
     vectors = np.asarray(spectrum.vertex_vectors, dtype)
     return SpectralColumns(vectors, ones, known[:, None] * ones, rest * ones, nothing, np.zeros((0, num_columns)))
 
 
-def sparse_columns(kernel: SpectralKernel, inducing: np.ndarray, num_columns: int, dtype: Any) -> Columns:
+def sparse_columns(kernel: SpectralKernel, inducing: np.ndarray, num_columns: int, dtype: DTypeLike) -> Columns:
     r"""Return columns that the values at inducing vertices Z determine, f = K_NZ K_ZZ^-1 f_Z.
 
     In whitened coordinates y, f_Z = L y with K_ZZ = L L', the features are K_NZ L'^-1.
@@ -36,7 +34,7 @@ def sparse_columns(kernel: SpectralKernel, inducing: np.ndarray, num_columns: in
 
 def inducing_features(kernel: SpectralKernel, inducing: np.ndarray) -> np.ndarray:
     """Return K_NZ L'^-1, shape (N, m)."""
-    across = np.asarray(kernel.gram(None, inducing))
+    across = kernel.gram(None, inducing)
     own = across[inducing]
     root = np.linalg.cholesky(own + _JITTER * own.diagonal().mean() * np.eye(len(own)))
     return scipy.linalg.solve_triangular(root, across.T, lower=True).T

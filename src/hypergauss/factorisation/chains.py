@@ -1,0 +1,98 @@
+"""Chains run side by side: progress, interrupts, and what each of them keeps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from hypergauss import _checks
+from hypergauss.exceptions import SamplingWarning
+from hypergauss.factorisation import gibbs
+from hypergauss.factorisation.checkpoints import Chain, Checkpoint, Schedule
+from hypergauss.factorisation.predictive import Kept, as_kept
+
+
+def sample(
+    problem: gibbs.Problem,
+    schedule: Schedule,
+    seed: np.random.SeedSequence,
+    *,
+    n_jobs: int,
+    checkpoint: Checkpoint | None,
+    report: Callable[[int, int], None] | None,
+) -> list[Kept]:
+    """Run all chains, or go on with those of a checkpoint, and return what each has kept.
+
+    An interrupt (Ctrl-C) ends the run; draws made so far are returned, with a warning, and written to the checkpoint.
+    """
+    resumed = None if checkpoint is None else checkpoint.read(problem, schedule)
+    done, chains = resumed or _begin(problem, schedule, seed)
+    try:
+        with ThreadPoolExecutor(n_jobs) as pool:
+            for number in range(done, schedule.sweeps):
+                keep = number >= schedule.warm_up and (number - schedule.warm_up + 1) % schedule.thin == 0
+                stepped = list(pool.map(lambda chain: _advance(problem, chain), chains))
+                for chain, state in zip(chains, stepped, strict=True):
+                    chain.state = state
+                    if keep:
+                        chain.kept.append(_record(problem, state))
+                done = number + 1
+                if checkpoint is not None and (done % checkpoint.every == 0 or done == schedule.sweeps):
+                    checkpoint.write(schedule, done, chains)
+                if report is not None:
+                    report(done, schedule.sweeps)
+    except KeyboardInterrupt:
+        if not chains[0].kept:
+            raise
+        warnings.warn(
+            f"Interrupted: {len(chains[0].kept):,} of {schedule.draws:,} draws in each chain are used"
+            + (f"; {checkpoint.path} holds the last checkpoint." if checkpoint is not None else "."),
+            SamplingWarning,
+            stacklevel=3,
+        )
+    return [as_kept(chain.kept[: schedule.draws]) for chain in chains]
+
+
+def _advance(problem: gibbs.Problem, chain: Chain) -> gibbs.State:
+    return gibbs.sweep(problem, chain.state, chain.rng)
+
+
+def _begin(problem: gibbs.Problem, schedule: Schedule, seed: np.random.SeedSequence) -> tuple[int, list[Chain]]:
+    chains = []
+    for child in seed.spawn(schedule.chains):
+        rng = np.random.Generator(np.random.PCG64(child))
+        chains.append(Chain(gibbs.start(problem, rng), rng, []))
+    return 0, chains
+
+
+def _record(problem: gibbs.Problem, state: gibbs.State) -> dict[str, np.ndarray]:
+    """Return what is kept of a state."""
+    users, items = problem.factors(state)
+    grids = [side.modes.grid for side in problem.sides]
+    return {
+        "users": users.astype(np.float32),
+        "items": items.astype(np.float32),
+        "lone_users": problem.sides[0].lone_variances(state.hyper[0]),
+        "lone_items": problem.sides[1].lone_variances(state.hyper[1]),
+        "mean": np.asarray(state.mean),
+        "noise_variance": np.asarray(1.0 / state.precision),
+        "thresholds": np.zeros(0) if state.cuts is None else state.cuts.thresholds,
+        "nu": np.stack([grid.nu[hyper.point] for grid, hyper in zip(grids, state.hyper, strict=True)]),
+        "lengthscale": np.stack([grid.lengthscale[h.point] for grid, h in zip(grids, state.hyper, strict=True)]),
+        "variance": np.stack([hyper.expansion**2 * hyper.variance for hyper in state.hyper]),
+        "user_weights": state.hyper[0].weights,
+        "item_weights": state.hyper[1].weights,
+    }
+
+
+def check_schedule(chains: int, warm_up: int, draws: int, thin: int) -> Schedule:
+    """Check the numbers of a run."""
+    return Schedule(
+        _checks.count("chains", chains),
+        _checks.count("warm_up", warm_up, least=0),
+        _checks.count("draws", draws),
+        _checks.count("thin", thin),
+    )
