@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from hypergauss.inference import Observations
+from hypergauss.solvers import Observations
 from hypergauss.solvers.sites import check_observations
 
 ROWS, Y = np.array([4, 1, 4, 4]), np.array([[1.0], [2.0], [3.0], [8.0]])
