@@ -200,6 +200,11 @@ def values(model: Parametrised, *, free_only: bool = True) -> dict[str, float | 
     return found
 
 
+def brief(value: float | np.ndarray) -> str:
+    """Show a number, or a few of them, to four digits."""
+    return f"{value:.4g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=4, threshold=6)
+
+
 # ---------------------------------------------------------------- derivatives
 
 

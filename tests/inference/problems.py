@@ -1,10 +1,12 @@
-"""Small problems drawn from their own model."""
+"""Small problems drawn from their own model, and sites found for them."""
 
 import numpy as np
 
 from hypergauss import Spectrum
 from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Matern
+from hypergauss.solvers import NaturalSites, solver_for
 from tests.hypergraphs import hypergraph_of_sizes
 
 
@@ -18,3 +20,10 @@ def classification(likelihood, seed=0, n=25):
     y = np.array([rng.choice(likelihood.num_classes, p=row / row.sum()) for row in p])
     rows = rng.permutation(40)[:n]
     return LatentModel(kernel, likelihood, np.zeros(likelihood.num_latents)), rows, y[rows]
+
+
+def settled(model, rows, y, solver="auto", inducing=None):
+    """Return the best sites found from none, their marginals and bound."""
+    return best_sites(
+        model, solver_for(model.kernel, rows, solver, inducing), y, NaturalSites.empty(len(y), len(model.mean))
+    )

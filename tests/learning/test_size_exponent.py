@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hypergauss import HypergraphGPRegressor, Spectrum
-from hypergauss.learning.size_exponent import FINEST_STEP, HIGHEST, LOWEST, search
 from hypergauss.kernels import Matern
+from hypergauss.learning.size_exponent import FINEST_STEP, HIGHEST, LOWEST, search
 from tests.hypergraphs import hypergraph_of_sizes
 
 
@@ -15,7 +15,7 @@ def outcome(objective):
 
 @pytest.mark.parametrize("truth", [-1.7, -0.4, 0.9, 1.0, 2.3, 3.8])
 def test_the_highest_point_of_a_smooth_curve_is_found_to_the_finest_step(truth):
-    profile = search(lambda a, _: outcome(-100 * (a - truth) ** 2))
+    profile = search(lambda a, _, **_options: outcome(-100 * (a - truth) ** 2))
     assert abs(profile.size_exponent - truth) <= FINEST_STEP
     assert profile.best.objective == profile.objectives.max()
     assert (np.diff(profile.exponents) > 0).all()
@@ -23,18 +23,18 @@ def test_the_highest_point_of_a_smooth_curve_is_found_to_the_finest_step(truth):
 
 @pytest.mark.parametrize(("slope", "end"), [(10.0, HIGHEST), (-10.0, LOWEST)])
 def test_the_search_stops_at_the_ends_of_its_range(slope, end):
-    profile = search(lambda a, _: outcome(slope * a))
+    profile = search(lambda a, _, **_options: outcome(slope * a))
     assert profile.size_exponent == end
     assert profile.exponents.min() >= LOWEST
     assert profile.exponents.max() <= HIGHEST
 
 
 def test_a_flat_curve_keeps_zhous_laplacian():
-    assert search(lambda a, _: outcome(-5.0)).size_exponent == 0.0
+    assert search(lambda a, _, **_options: outcome(-5.0)).size_exponent == 0.0
 
 
 def test_a_gain_that_chance_could_make_keeps_zhous_laplacian():
-    profile = search(lambda a, _: outcome(-0.01 * (a - 1) ** 2))
+    profile = search(lambda a, _, **_options: outcome(-0.01 * (a - 1) ** 2))
     assert profile.size_exponent == 0.0
     assert profile.best.objective == -0.01
 
@@ -42,7 +42,7 @@ def test_a_gain_that_chance_could_make_keeps_zhous_laplacian():
 def test_only_zero_is_tried_twice_and_each_starts_from_the_best_so_far():
     tried, started_from = [], []
 
-    def learn_at(a, previous):
+    def learn_at(a, previous, **_options):
         tried.append(a)
         started_from.append(previous)
         return outcome(-10 * (a - 1.3) ** 2)
@@ -72,7 +72,7 @@ def test_the_exponent_that_drew_the_data_is_learned(truth):
 
 
 def test_another_top_found_on_the_way_is_no_gain_of_the_exponent():
-    def learn_at(a, previous):
+    def learn_at(a, previous, **_options):
         # Whoever starts from an outcome at a != 0 reaches a top that the first fit at 0 missed.
         return outcome(-1.0 if previous is None else 5.0)
 

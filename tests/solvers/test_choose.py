@@ -2,23 +2,37 @@ import numpy as np
 import pytest
 
 from hypergauss import Spectrum
-from hypergauss.inference import Prior, Sites, condition
-from hypergauss.solvers.choose import choose_solver
 from hypergauss.kernels import Matern, SquaredExponential
+from hypergauss.solvers import InducingVertices, Iterative, Prior, Sites, condition, solver_for
 from tests import oracles
 
 
 def test_the_solver_is_chosen_by_size(hypergraph):
     spectral, euclidean = Matern(Spectrum.of(hypergraph)), SquaredExponential(np.eye(12))
-    assert choose_solver(spectral, spectral.rank + 1) == "low-rank"
-    assert choose_solver(spectral, spectral.rank) == "dense"
-    assert choose_solver(euclidean, 10**6) == "dense"
-    assert choose_solver(spectral, 1, "low-rank") == "low-rank"
+    assert spectral.rank < 12
+    assert solver_for(spectral, np.arange(spectral.rank + 1)).name == "low-rank"
+    assert solver_for(spectral, np.arange(spectral.rank)).name == "dense"
+    assert solver_for(euclidean, np.arange(12)).name == "dense"
+    assert solver_for(spectral, np.arange(1), "low-rank").name == "low-rank"
+
+
+def test_what_is_given_beside_decides(hypergraph):
+    kernel, rows = Matern(Spectrum.of(hypergraph)), np.arange(5)
+    inducing = InducingVertices.of(kernel, rows[:2])
+    assert solver_for(kernel, rows, "dense", inducing).name == "sparse"
+    assert solver_for(kernel, rows, Iterative(n_probes=4)).name == "iterative"
+    assert solver_for(Matern(Spectrum.matrix_free(hypergraph)), rows).name == "iterative"
+
+
+def test_a_solver_that_needs_eigenvectors_says_so(hypergraph):
+    kernel = Matern(Spectrum.matrix_free(hypergraph))
+    with pytest.raises(ValueError, match=r"`solver='dense'` needs eigenvectors.*`solver='iterative'`"):
+        solver_for(kernel, np.arange(3), "dense")
 
 
 def test_an_unknown_solver_is_refused_with_the_choices(hypergraph):
     with pytest.raises(ValueError, match=r"one of 'auto', 'dense', 'low-rank', 'iterative'. Got 'cg'"):
-        choose_solver(Matern(Spectrum.of(hypergraph)), 3, "cg")
+        solver_for(Matern(Spectrum.of(hypergraph)), np.arange(3), "cg")
 
 
 @pytest.mark.parametrize("solver", ["dense", "low-rank"])

@@ -1,35 +1,51 @@
 import numpy as np
 import pytest
-from jax.test_util import check_grads
 from scipy.stats import multivariate_normal
 
 from hypergauss import Spectrum
 from hypergauss.exceptions import NumericalError
-from hypergauss.inference import Prior, Sites, condition
-from hypergauss.solvers.dense import DensePosterior, log_normal
 from hypergauss.kernels import Linear, Matern
+from hypergauss.solvers import Prior, Sites, condition
+from hypergauss.solvers.dense import DensePosterior, DenseSolver
+from tests import oracles
 from tests.hypergraphs import random_hypergraph
 
 
 @pytest.fixture
-def covariance(rng):
-    root = rng.standard_normal((5, 5))
-    return root @ root.T + np.eye(5)
+def problem(rng):
+    """A kernel, and sites with three outputs and variances of their own."""
+    kernel = Matern(Spectrum.of(random_hypergraph(11, 6, seed=0)), 2.0, 3.0)
+    return kernel, Sites(np.arange(5), rng.standard_normal((5, 3)), rng.uniform(0.2, 2.0, 5), log_offset=0.3)
 
 
-def test_log_normal_is_scipys(covariance, rng):
-    targets = rng.standard_normal((5, 3))
-    expected = sum(multivariate_normal.logpdf(column, cov=covariance) for column in targets.T)
-    assert float(log_normal(covariance, targets)) == pytest.approx(expected, rel=1e-12)
+MEAN = np.array([0.1, -0.2, 0.5])
 
 
-def test_hand_written_derivatives_of_log_normal_match_finite_differences(covariance, rng):
-    targets = rng.standard_normal((5, 3))
+def test_the_evidence_is_scipys(problem):
+    kernel, sites = problem
+    covariance = kernel.gram(sites.rows, sites.rows) + np.diag(sites.variance)
+    expected = sum(
+        multivariate_normal.logpdf(y, np.full(5, m), covariance) for y, m in zip(sites.mean.T, MEAN, strict=True)
+    )
+    assert DenseSolver(kernel, sites.rows).evidence(kernel, MEAN, sites).value == pytest.approx(
+        expected + 0.3, rel=1e-12
+    )
 
-    def symmetric(S, y):  # a covariance stays symmetric however it is moved
-        return log_normal((S + S.T) / 2, y)
 
-    check_grads(symmetric, (covariance, targets), order=1, modes=["rev"], atol=1e-6, rtol=1e-6)
+def test_slopes_of_the_evidence_match_finite_differences(problem):
+    kernel, sites = problem
+    solver = DenseSolver(kernel, sites.rows)
+    found = solver.evidence(kernel, MEAN, sites)
+
+    def of_mean(mean):
+        return solver.evidence(kernel, mean, sites).value
+
+    def of_variance(variance):
+        return solver.evidence(kernel, MEAN, sites._replace(variance=variance)).value
+
+    np.testing.assert_allclose(found.in_mean, oracles.central_differences(of_mean, MEAN), rtol=1e-6, atol=1e-6)
+    expected = oracles.central_differences(of_variance, sites.variance)
+    np.testing.assert_allclose(found.in_variance, expected, rtol=1e-6, atol=1e-6)
 
 
 def test_many_rows_are_answered_in_chunks(monkeypatch, rng):

@@ -1,57 +1,77 @@
-import jax
 import numpy as np
 import pytest
-from jax.test_util import check_grads
 
 from hypergauss import Hypergraph, Spectrum
-from hypergauss.inference import Observations, Posterior, Prior, Sites, condition
-from hypergauss.solvers.dense import DensePosterior
-from hypergauss.solvers.low_rank import (
-    GeneralEvidence,
-    LowRankPosterior,
-    UniformEvidence,
-    capacitance,
-    capacitance_of,
-    low_rank_evidence,
-    positive_capacitance,
-)
-from hypergauss.kernels import Linear, Matern, SquaredExponential
+from hypergauss.kernels import Bernstein, Linear, Matern, SquaredExponential
+from hypergauss.solvers import GaussianModel, Observations, Posterior, Prior, Sites, condition
+from hypergauss.solvers.dense import DensePosterior, DenseSolver
+from hypergauss.solvers.low_rank import LowRankPosterior, LowRankSolver
 from tests.hypergraphs import random_hypergraph
 
-POSITIVE, MIXED = [0.5, 2.0, 0.0, 1.0], [0.5, -0.02, 0.0, -0.1]
+MEAN = np.array([0.1, -0.2])
 
 
-@pytest.fixture
-def system(rng):
-    F = rng.standard_normal((7, 4))
-    return F.T @ F / 2, rng.standard_normal((4, 2))
+def data(name, rng):
+    """Return observations of 12 vertices: of one precision, of known noise, or some of them twice."""
+    y = rng.standard_normal((12, 2))
+    if name == "noise known":
+        return Observations.of(np.arange(12), y, np.linspace(0.1, 2.0, 12))
+    return Observations.of(np.arange(12) // (2 if name == "repeated" else 1), y)
 
 
-@pytest.mark.parametrize("w", [POSITIVE, MIXED])
-def test_the_capacitance_is_woodburys(system, w):
-    G, B = system
-    log_det, quadratic = capacitance(G, B, np.array(w))
-    capacity = np.eye(4) + G @ np.diag(w)
-    assert float(log_det) == pytest.approx(np.linalg.slogdet(capacity)[1], rel=1e-12)
-    assert float(quadratic) == pytest.approx(np.trace(B.T @ np.diag(w) @ np.linalg.inv(capacity) @ B), rel=1e-10)
+def kernels(H):
+    spectrum = Spectrum.of(H)
+    matern = Matern(spectrum, 2.0, 3.0)
+    return {
+        "matern": matern,
+        "rising filter": Bernstein(spectrum, [0.05, 0.4, 2.0]),
+        "remainder of each vertex": matern * Linear(np.linspace(0.5, 2.0, 12)),
+    }
 
 
-@pytest.mark.parametrize("w", [POSITIVE, MIXED])
-def test_hand_written_derivatives_of_the_capacitance_match_finite_differences(system, w):
-    def symmetric(G, B, w):  # a Gram matrix stays symmetric however it is moved
-        return capacitance((G + G.T) / 2, B, w)
+@pytest.mark.parametrize("observed", ["plain", "noise known", "repeated"])
+@pytest.mark.parametrize("kernel", ["matern", "rising filter", "remainder of each vertex"])
+def test_evidence_and_its_gradient_are_the_dense_solvers(hypergraph, rng, kernel, observed):
+    """Whether sufficient statistics serve, where the diagonal is one number, or not."""
+    model = GaussianModel(kernels(hypergraph)[kernel], 0.3, MEAN)
+    observations = data(observed, rng)
+    values, gradients = zip(
+        *(
+            solver(model.kernel, observations.rows).objective(observations).value_and_gradient(model)
+            for solver in (DenseSolver, LowRankSolver)
+        ),
+        strict=True,
+    )
+    assert values[1] == pytest.approx(values[0], rel=1e-9)
+    np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-7, atol=1e-7)
 
-    check_grads(symmetric, (*system, np.array(w)), order=1, modes=["rev"], atol=1e-5, rtol=1e-5)
+
+def test_sufficient_statistics_serve_where_the_diagonal_is_one_number(hypergraph, rng, monkeypatch):
+    taken = []
+    whole = LowRankSolver._uniform_evidence
+    monkeypatch.setattr(LowRankSolver, "_uniform_evidence", lambda *given: taken.append(1) or whole(*given))
+
+    def is_reduced(kernel, observations):
+        taken.clear()
+        LowRankSolver(kernel, observations.rows).evidence(kernel, MEAN, observations.sites(0.3))
+        return bool(taken)
+
+    found = kernels(hypergraph)
+    assert is_reduced(found["matern"], data("plain", rng))
+    assert not is_reduced(found["matern"], data("noise known", rng))
+    repeated = Observations.of(np.r_[np.arange(12), 3], rng.standard_normal((13, 2)))
+    assert not is_reduced(found["matern"], repeated)
+    assert not is_reduced(found["remainder of each vertex"], data("plain", rng))
 
 
-def test_sufficient_statistics_serve_where_the_diagonal_is_one_number(hypergraph, rng):
+def test_what_was_reduced_is_not_taken_for_other_measurements(hypergraph, rng):
     kernel = Matern(Spectrum.of(hypergraph))
-    y = rng.standard_normal((12, 1))
     rows = np.arange(12)
-    assert isinstance(low_rank_evidence(kernel, Observations.of(rows, y)), UniformEvidence)
-    assert isinstance(low_rank_evidence(kernel, Observations.of(rows, y, np.ones(12))), GeneralEvidence)
-    assert isinstance(low_rank_evidence(kernel, Observations.of(rows // 2, y)), GeneralEvidence)
-    assert isinstance(low_rank_evidence(kernel * Linear(np.ones(12)), Observations.of(rows, y)), GeneralEvidence)
+    solver = LowRankSolver(kernel, rows)
+    for y in (rng.standard_normal((12, 2)), rng.standard_normal((12, 2))):
+        sites = Observations.of(rows, y).sites(0.3)
+        expected = DenseSolver(kernel, rows).evidence(kernel, MEAN, sites).value
+        assert solver.evidence(kernel, MEAN, sites).value == pytest.approx(expected, rel=1e-10)
 
 
 def test_chunks_of_features_add_up_to_the_whole(monkeypatch, rng):
@@ -61,7 +81,6 @@ def test_chunks_of_features_add_up_to_the_whole(monkeypatch, rng):
 
     def answers():
         posterior = condition(prior, observations.sites(0.1), "low-rank")
-        evidence = low_rank_evidence(prior.kernel, observations)
         left_out = posterior.leave_one_out()
         return np.concatenate(
             [
@@ -69,7 +88,9 @@ def test_chunks_of_features_add_up_to_the_whole(monkeypatch, rng):
                 posterior.variance(rows),
                 left_out.mean.ravel(),
                 left_out.variance,
-                [posterior.log_evidence, float(evidence(prior.kernel, 0.1, np.zeros(1)))],
+                posterior.dual_weights().ravel(),
+                posterior.observation_weights(rows).ravel(),
+                [posterior.log_evidence],
             ]
         )
 
@@ -92,37 +113,6 @@ def test_without_hyperedges_a_vertex_learns_from_itself_alone(solver):
     assert np.allclose(posterior.mean(np.arange(4))[:, 0], [0.8, 0.8, 0.0, 0.0])
     assert np.allclose(posterior.variance(np.arange(4)), [0.2, 0.2, 1.0, 1.0])
     assert np.isfinite(posterior.log_evidence)
-
-
-def test_a_weight_that_rounding_takes_below_zero_does_no_harm():
-    # A singular value of 1e-9 has eigenvalue 1 in floating point: its weight is zero, or a rounding error either way.
-    kernel = Matern(Spectrum.of(Hypergraph.from_edges([["a", "b"], ["b", "c"], ["c", "d"]])), 2.0, 8.0)
-    G = np.eye(3)
-    wanted = capacitance(G, np.ones((3, 1)), np.array([2.0, 1.0, 0.0]))
-    found = capacitance_of(kernel, G, np.ones((3, 1)), np.array([2.0, 1.0, -1e-18]))
-    assert np.allclose(found, wanted)
-
-
-def test_the_cholesky_route_agrees_with_the_lu_route():
-    rng = np.random.default_rng(0)
-    F = rng.normal(size=(9, 6))
-    G, B, w = F.T @ F, rng.normal(size=(6, 2)), rng.uniform(0, 3, 6)
-    assert np.allclose(positive_capacitance(G, B, w), capacitance(G, B, w), rtol=1e-12)
-    gradients = [jax.jacobian(f, argnums=(0, 1, 2))(G, B, w) for f in (positive_capacitance, capacitance)]
-    for ours, theirs in zip(*map(jax.tree.leaves, gradients), strict=True):
-        assert np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
-
-
-def test_huge_weights_and_a_distant_target_do_not_make_up_evidence():
-    # y lies along the feature of largest weight: y'y / d and the quadratic form are 1e14 and all but cancel.
-    rng = np.random.default_rng(0)
-    F, _ = np.linalg.qr(rng.normal(size=(60, 5)))
-    y, d = 600.0 * F[:, :1] + 1e-3 * rng.normal(size=(60, 1)), 1e-7
-    w = np.array([1e7, 1e3, 1.0, 1e-3, 1e-6]) / d
-    _, quadratic = positive_capacitance(F.T @ F, F.T @ y, w)
-    left = ((y**2).sum() - quadratic) / d
-    exact = ((y - F @ (F.T @ y)) ** 2).sum() / d + ((F.T @ y)[:, 0] ** 2 / (d * (1 + w))).sum()
-    assert abs(left - exact) < 1.0
 
 
 def test_weights_of_observations_are_the_same_by_every_route(hypergraph, rng):

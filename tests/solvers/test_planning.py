@@ -6,10 +6,11 @@ import pytest
 
 import hypergauss as hg
 from hypergauss.datasets import make_planted_hypergraph
-from hypergauss.estimators import planning
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.exceptions import InsufficientMemoryError
 from hypergauss.report.content import _layout
+from hypergauss.solvers import choose
+from hypergauss.solvers.choose import plan_solver
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +24,13 @@ def large():
 
 
 def test_small_problems_are_solved_exactly(small):
-    plan = planning.plan_solver(small, 100)
+    plan = plan_solver(small, 100)
     assert not plan.is_iterative
     assert plan.chosen.seconds < 60
 
 
 def test_large_problems_are_solved_iteratively_and_say_so_in_one_line(large):
-    plan = planning.plan_solver(large, 10_000)
+    plan = plan_solver(large, 10_000)
     assert plan.is_iterative
     assert plan.chosen.seconds < plan.other.seconds
     assert str(plan).startswith("iterative solver, predicted to take")
@@ -37,30 +38,30 @@ def test_large_problems_are_solved_iteratively_and_say_so_in_one_line(large):
 
 
 def test_a_solver_that_is_asked_for_is_taken(small, large):
-    assert planning.plan_solver(small, 100, solver="iterative").is_iterative
-    assert planning.plan_solver(small, 100, solver=hg.Iterative(tolerance=1e-4)).is_iterative
-    assert planning.plan_solver(small, 100, solver="dense").solver == "dense"
-    assert not planning.plan_solver(large, 1000, rank=20).is_iterative  # a truncated spectrum has eigenvectors
+    assert plan_solver(small, 100, solver="iterative").is_iterative
+    assert plan_solver(small, 100, solver=hg.Iterative(tolerance=1e-4)).is_iterative
+    assert not plan_solver(small, 100, solver="dense").is_iterative
+    assert not plan_solver(large, 1000, rank=20).is_iterative  # a truncated spectrum has eigenvectors
 
 
 def test_what_will_not_fit_is_refused_with_the_figure_and_the_alternative(large):
     with pytest.raises(InsufficientMemoryError, match=r"need [\d.e+]+ GB.*solver='iterative'"):
-        planning.plan_solver(large, 10**6, solver="dense")
+        plan_solver(large, 10**6, solver="dense")
     assert issubclass(InsufficientMemoryError, MemoryError)
 
 
 def test_memory_that_is_short_moves_the_choice(small, monkeypatch):
-    exact = planning.plan_solver(small, 100).chosen
-    monkeypatch.setattr(planning, "available_memory", lambda: exact.bytes)  # of which a share may be used
-    assert planning.plan_solver(small, 100).is_iterative
-    monkeypatch.setattr(planning, "available_memory", lambda: 1.0)
+    exact = plan_solver(small, 100).chosen
+    monkeypatch.setattr(choose, "available_memory", lambda: exact.bytes)  # of which a share may be used
+    assert plan_solver(small, 100).is_iterative
+    monkeypatch.setattr(choose, "available_memory", lambda: 1.0)
     with pytest.raises(InsufficientMemoryError, match="more memory"):
-        planning.plan_solver(small, 100)
+        plan_solver(small, 100)
 
 
 def test_predictions_grow_with_the_problem():
     costs = [
-        planning.plan_solver(
+        plan_solver(
             {"h": make_planted_hypergraph(n, n, random_state=0).hypergraph}, n // 5, solver="iterative"
         )
         for n in (1000, 10_000)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from hypergauss.inference import Observations
+from hypergauss.solvers import Observations
 from hypergauss.solvers.sites import check_observations
 
 ROWS, Y = np.array([4, 1, 4, 4]), np.array([[1.0], [2.0], [3.0], [8.0]])
@@ -11,9 +11,10 @@ ROWS, Y = np.array([4, 1, 4, 4]), np.array([[1.0], [2.0], [3.0], [8.0]])
 def test_measurements_of_one_vertex_are_merged_by_precision():
     observations = Observations.of(ROWS, Y, np.array([1.0, 0.5, 2.0, 4.0]))
     precision = 1.0 + 0.5 + 0.25
-    assert observations.rows.tolist() == [1, 4]
-    assert np.allclose(observations.mean[:, 0], [2.0, (1.0 + 0.5 * 3 + 0.25 * 8) / precision])
-    assert np.allclose(observations.known_variance, [0.5, 1 / precision])
+    assert observations.rows.tolist() == [4, 1]  # as they came
+    assert observations.counts.tolist() == [3, 1]
+    assert np.allclose(observations.mean[:, 0], [(1.0 + 0.5 * 3 + 0.25 * 8) / precision, 2.0])
+    assert np.allclose(observations.known_variance, [1 / precision, 0.5])
     assert observations.num_measurements == 4
 
 

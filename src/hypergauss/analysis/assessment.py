@@ -18,8 +18,10 @@ from sklearn.utils import check_random_state
 from hypergauss import _checks, metrics
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.vertices import in_order_of
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import as_list
 
 MODEL, CONSTANT, LINEAR = "hypergraph GP", "without the hypergraph", "linear on memberships"
 #: The name of each score, and whether more of it is better.
@@ -75,20 +77,20 @@ def assess(
     report : callable, optional
         Called with a line of text for each fold.
     """
-    names, targets = np.asarray(X, dtype=object), np.asarray(y)
+    given = as_list(X)
+    names = np.fromiter(given, dtype=object, count=len(given))  # a tuple is one name, not a row of a table
+    targets = np.asarray(in_order_of(X, names, y, argument="y"))
     folds = _checks.count("folds", folds, least=2, most=len(names), why="each fold holds out a vertex at least")
     is_classifier = isinstance(model, HypergraphGPClassifier)
     memberships = _memberships(model)
     rows = model._rows(names)
     fold_of = _deal(targets if is_classifier else None, len(names), folds, check_random_state(random_state))
     template = clone(model).set_params(**_settled(model), verbose=False)
-    # One size for all training sets, so that JAX compiles one program.
-    size = len(names) - np.bincount(fold_of, minlength=folds).max()
     scores, held_out = [], []
     for fold in range(folds):
         if report is not None:
             report(f"cross-validation, fold {fold + 1} of {folds}")
-        test, train = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)[:size]
+        test, train = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         if is_classifier and len(np.unique(targets[train])) < 2:
             continue
         with warnings.catch_warnings():

@@ -15,7 +15,7 @@ from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.tasks import INFERENCES, LatentTask
-from hypergauss.estimators.vertices import VertexEstimator, report_plan, warn_unless_converged
+from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.inference.latents import SampledLatents
@@ -157,11 +157,12 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         X : array of vertex names, shape (n,)
             The labelled vertices. One given twice with the same label counts once.
         y : array of labels, shape (n,)
-            Text, whole numbers or anything hashable.
+            Text, whole numbers or anything hashable. A Series whose index names the vertices may have them in another
+            order.
         """
         _checks.one_of("inference", self.inference, INFERENCES)
         names = as_list(X)
-        labels = _check_labels(y)
+        labels = _check_labels(in_order_of(X, names, y, argument="y"))
         _checks.same_length("vertices", len(names), "y", len(labels))
         batch_size = self._check_inference()
         searches = self.inference != "mcmc" and batch_size is None

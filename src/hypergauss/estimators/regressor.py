@@ -18,7 +18,7 @@ from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.tasks import GaussianTask
-from hypergauss.estimators.vertices import VertexEstimator, report_plan, warn_unless_converged
+from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
@@ -165,14 +165,18 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         X : array of vertex names, shape (n,)
             The measured vertices. One measured twice is one vertex with two measurements.
         y : array, shape (n,) or (n, L)
-            Measurements; several outputs share the kernel and the noise.
+            Measurements; several outputs share the kernel and the noise. A Series whose index names the vertices may
+            have them in another order.
         noise_variance : array, shape (n,), optional
             The variance of each measurement's noise, if known; it is then not learned.
         """
         start_noise = _checks.positive("noise_variance", self.noise_variance)
         names = as_list(X)
         blueprint = self._blueprint(num_sites=len(names))
-        measured = check_observations(blueprint.domain.rows(names), y, noise_variance)
+        rows = blueprint.domain.rows(names)
+        y = in_order_of(X, names, y, argument="y")
+        noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
+        measured = check_observations(rows, y, noise_variance)
         self._warn_of_little_to_learn_from(blueprint, measured)
         centre, scale = self._centre_and_scale(measured)
         with progress(self.verbose) as report:
@@ -275,7 +279,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         )
 
     def leave_one_out(self) -> pd.DataFrame:
-        """Return the prediction of each measured vertex from all others, in closed form.
+        """Return the prediction of each measured vertex from all others, in closed form, in the order of `fit`.
 
         Columns ``mean`` and ``std`` (noise included), and with several outputs ``mean_0``, ``mean_1``, ...; indexed by
         vertex name.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from hypergauss.estimators.fitting import Fitted
 from hypergauss.estimators.inducing import inducing_for
 from hypergauss.estimators.tasks import How
 from hypergauss.exceptions import LearningWarning
+from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.learning.priors import LogNormal, check_priors
 from hypergauss.learning.search import Learned
@@ -105,6 +107,40 @@ class VertexEstimator(BaseEstimator):
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+def in_order_of(X: Any, names: Sequence[Any], values: Any, *, argument: str) -> Any:
+    """Return what was observed in the order of the vertices, where an index of its own says whose it is.
+
+    An index that numbers rows says nothing: the default one, that of a table which X is a column of as well, or one of
+    whole numbers where vertices have other names.
+
+    Parameters
+    ----------
+    X, names : iterable, and sequence of n names
+        The vertices as they were given, and their names.
+    values : array, Series, DataFrame or None
+        One row a vertex.
+    argument : str
+        What the values are called, for the sentence that refuses an index with other names.
+    """
+    if not isinstance(values, pd.Series | pd.DataFrame) or len(values) != len(names):
+        return values
+    labels, wanted = list(as_list(values.index)), list(names)
+    is_default = isinstance(values.index, pd.RangeIndex) and labels == list(range(len(labels)))
+    is_of_one_table = isinstance(X, pd.Series | pd.DataFrame) and X.index.equals(values.index)
+    has_numbers = values.index.dtype.kind in "iu" and not any(isinstance(name, Integral) for name in wanted)
+    if is_default or is_of_one_table or has_numbers or labels == wanted:
+        return values
+    position = {label: at for at, label in enumerate(labels)}
+    if len(position) < len(labels) or position.keys() != set(wanted):
+        strange = next((label for label in labels if label not in set(wanted)), None)
+        reason = "a vertex more than once" if strange is None else f"{plain(strange)!r}, which is not in `X`"
+        raise ValueError(
+            f"The index of `{argument}` must name the vertices of `X`, each once. Got {reason}. Give `{argument}` in "
+            f"the order of `X` without an index: `{argument}.to_numpy()`."
+        )
+    return values.iloc[[position[name] for name in wanted]]
 
 
 def warn_unless_converged(learned: Learned, max_iterations: int) -> None:

@@ -185,9 +185,4 @@ class Kernel(Parametrised, ABC):
 
     def __repr__(self) -> str:
         found = parameters.values(self, free_only=False)
-        return f"{type(self).__name__}({', '.join(f'{name}={_brief(value)}' for name, value in found.items())})"
-
-
-def _brief(value: float | np.ndarray) -> str:
-    """Show a number, or a few of them, to four digits."""
-    return f"{value:.4g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=4, threshold=6)
+        return f"{type(self).__name__}({', '.join(f'{name}={parameters.brief(value)}' for name, value in found.items())})"

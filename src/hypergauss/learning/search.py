@@ -211,7 +211,10 @@ def highest(ends: Sequence[Learned]) -> Learned:
 
 
 class _Loss:
-    """Minus the objective and log prior for each observation, and how often it was evaluated."""
+    """Minus the objective and log prior for each observation, and how often it was evaluated.
+
+    Searches look at the ends of ranges too, where a value may not be finite. That is found by looking at the value.
+    """
 
     def __init__(self, objective: Objective, template: Parametrised, priors: Matched) -> None:
         self.objective, self.template, self.priors = objective, template, priors
@@ -219,6 +222,7 @@ class _Loss:
         self.evaluations = 0
         self.worst = -np.inf
 
+    @np.errstate(all="ignore")
     def at(self, theta: np.ndarray) -> float:
         """Return the loss where no gradient is needed."""
         self.evaluations += 1
@@ -226,6 +230,7 @@ class _Loss:
         value = self.objective.value(model) + log_prior(model, self.priors)
         return -self.scale * value if np.isfinite(value) else _FAILED
 
+    @np.errstate(all="ignore")
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
         model = parameters.unpack(self.template, theta)
@@ -241,6 +246,7 @@ class _Loss:
         self.worst = max(self.worst, loss)
         return loss, -self.scale * gradient
 
+    @np.errstate(all="ignore")
     def local_model(self, theta: np.ndarray) -> LocalModel:
         """Return an estimated objective plus log prior around a point."""
         self.evaluations += 1

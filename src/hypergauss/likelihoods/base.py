@@ -63,6 +63,11 @@ class Likelihood(Parametrised, ABC):
         """Whether log p(y | f) is concave in f, so that no site has a negative precision."""
         return False
 
+    def __repr__(self) -> str:
+        held = {name: value for name, value in vars(self).items() if name != "fixed"}
+        shown = (f"{k}={parameters.brief(v) if isinstance(v, np.ndarray) else repr(v)}" for k, v in held.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     @abstractmethod
     def log_density(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return log p(y | f) at each vertex, shape (n,)."""

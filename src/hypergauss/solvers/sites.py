@@ -61,7 +61,7 @@ class Observations(NamedTuple):
     Attributes
     ----------
     rows : array of int, shape (n,)
-        The observed vertices, each once, ascending.
+        The observed vertices, each once, in the order in which they first came.
     mean : array, shape (n, L)
         The merged measurements.
     counts : array, shape (n,)
@@ -93,7 +93,7 @@ class Observations(NamedTuple):
         noise_variance : array, shape (m,), optional
             The variance of each measurement's noise, if known.
         """
-        unique, group, counts = np.unique(rows, return_inverse=True, return_counts=True)
+        unique, group, counts = _in_order(rows)
         precision = np.ones(len(rows)) if noise_variance is None else 1.0 / noise_variance
         total = np.bincount(group, precision, minlength=len(unique))
         mean = np.zeros((len(unique), targets.shape[1]))
@@ -153,6 +153,15 @@ class Observations(NamedTuple):
         extra = self.counts.sum() - len(self.counts)
         of_offset = -outputs * extra / (2 * noise) + self.scatter / (2 * noise**2)
         return float((in_variance / self.counts).sum() + of_offset)
+
+
+def _in_order(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return each row once, in the order in which it first came, which of these each row is, and how often it came."""
+    unique, first, group, counts = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.intp)
+    rank[order] = np.arange(len(order))
+    return unique[order], rank[group], counts[order]
 
 
 def check_observations(rows: np.ndarray, targets: Any, noise_variance: Any = None) -> Observations:
