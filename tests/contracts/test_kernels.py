@@ -13,14 +13,13 @@ from hypergauss import Hypergraph, Spectrum, parameters
 from hypergauss.kernels import Bernstein, Diffusion, Matern
 from tests import oracles
 from tests.contracts.cases import FEATURELESS, KERNELS, RISING
-from tests.hypergraphs import SHAPES, hypergraphs, random_hypergraph, relabelled, without_programs
+from tests.hypergraphs import SHAPES, hypergraphs, random_hypergraph, relabelled
 
 every_kernel = pytest.mark.parametrize("make", KERNELS.values(), ids=KERNELS.keys())
 
 
 @every_kernel
 @given(hypergraphs(shapes=SHAPES[:2]))
-@without_programs
 def test_gram_is_finite_symmetric_positive_semidefinite_and_agrees_with_its_diagonal(make, H):
     kernel = make(H)
     K = np.asarray(kernel.gram())
@@ -31,7 +30,6 @@ def test_gram_is_finite_symmetric_positive_semidefinite_and_agrees_with_its_diag
 
 
 @every_kernel
-@without_programs
 def test_blocks_of_the_gram_matrix_are_those_of_the_whole(make, hypergraph):
     kernel = make(hypergraph)
     K = np.asarray(kernel.gram())
@@ -121,7 +119,6 @@ TRUNCATED = {
 @pytest.mark.parametrize("normalise", [True, False])
 @pytest.mark.parametrize("make", TRUNCATED.values(), ids=TRUNCATED.keys())
 @given(H=hypergraphs(shapes=[(7, 6)]), rank=st.integers(1, 5))
-@without_programs
 def test_truncation_error_never_exceeds_its_bound(make, normalise, H, rank):
     spectrum = Spectrum.of(H, rank=rank)
     kernel = make(spectrum, normalise)
@@ -131,7 +128,6 @@ def test_truncation_error_never_exceeds_its_bound(make, normalise, H, rank):
 
 @pytest.mark.parametrize("make", TRUNCATED.values(), ids=TRUNCATED.keys())
 @pytest.mark.parametrize("laplacian", ["normalised", "unnormalised"])
-@without_programs
 def test_truncation_error_on_a_graph_never_exceeds_its_bound(make, laplacian):
     G = random_hypergraph(16, 9, seed=5, density=0.2).clique_expansion()
     exact = make(Spectrum.of(G, laplacian=laplacian), True).gram()

@@ -12,14 +12,13 @@ from hypergauss import Graph, Hypergraph, Spectrum
 from hypergauss.kernels import Bernstein, Diffusion, Matern
 from hypergauss.kernels.filters import _log1p_ratio
 from tests import oracles
-from tests.hypergraphs import hypergraphs, random_hypergraph, without_programs
+from tests.hypergraphs import hypergraphs, random_hypergraph
 
 BAND_PASS = [0.1, 2.0, 0.05, 1.0]
 
 
 @pytest.mark.parametrize(("nu", "lengthscale"), [(1.5, 5.0), (0.4, 0.7), (30.0, 3.0)])
 @given(hypergraphs())
-@without_programs
 def test_matern_is_the_dense_eigendecomposition_formula(nu, lengthscale, H):
     phi = oracles.filtered(oracles.zhou_laplacian(H), lambda x: (2 * nu / lengthscale**2 + x) ** -nu)
     K = Matern(Spectrum.of(H), nu, lengthscale, variance=1.7).gram()
@@ -27,7 +26,6 @@ def test_matern_is_the_dense_eigendecomposition_formula(nu, lengthscale, H):
 
 
 @given(hypergraphs())
-@without_programs
 def test_the_papers_unnormalised_matern_is_at_hand(H):
     phi = oracles.filtered(oracles.zhou_laplacian(H), lambda x: (2 * 1.2 / 2.0**2 + x) ** -1.2)
     K = Matern(Spectrum.of(H), 1.2, 2.0, variance=1.7, normalise=False).gram()
@@ -35,7 +33,6 @@ def test_the_papers_unnormalised_matern_is_at_hand(H):
 
 
 @given(hypergraphs())
-@without_programs
 def test_matern_of_infinite_smoothness_is_diffusion_is_the_matrix_exponential(H):
     spectrum = Spectrum.of(H)
     exponential = oracles.with_mean_variance(expm(-(2.0**2) / 2 * oracles.zhou_laplacian(H)), 1.3)
@@ -44,14 +41,12 @@ def test_matern_of_infinite_smoothness_is_diffusion_is_the_matrix_exponential(H)
 
 
 @given(hypergraphs())
-@without_programs
 def test_diffusion_without_normalisation_is_the_heat_kernel(H):
     K = Diffusion(Spectrum.of(H), 0.8, variance=2.0, normalise=False).gram()
     assert np.allclose(K, 2.0 * expm(-0.8 * oracles.zhou_laplacian(H)), atol=1e-12)
 
 
 @given(hypergraphs())
-@without_programs
 def test_bernstein_is_scipys_bernstein_polynomial_of_the_laplacian(H):
     polynomial = BPoly(np.array(BAND_PASS)[:, None], [0.0, 1.0])
     phi = oracles.filtered(oracles.zhou_laplacian(H), lambda x: polynomial(np.clip(x, 0.0, 1.0)))
@@ -60,7 +55,6 @@ def test_bernstein_is_scipys_bernstein_polynomial_of_the_laplacian(H):
 
 
 @given(hypergraphs())
-@without_programs
 def test_on_a_graph_matern_is_that_of_borovitskiy_et_al(H):
     G = H.clique_expansion()
     laplacian = oracles.graph_laplacian(G.adjacency.toarray(), normalised=True)
@@ -83,7 +77,6 @@ def test_on_an_unnormalised_laplacian_matern_filters_its_own_eigenvalues():
 
 
 @given(hypergraphs())
-@without_programs
 def test_a_kernel_on_hyperedges_is_the_duals(H):
     on_edges = Matern(Spectrum.of(H).dual(), 0.8, 2.0).gram()
     assert np.allclose(on_edges, Matern(Spectrum.of(H.dual()), 0.8, 2.0).gram(), atol=1e-10)
@@ -119,7 +112,6 @@ def test_on_a_graph_without_edges_vertices_are_independent(make, laplacian):
 
 
 @given(st.lists(st.floats(0.01, 10), min_size=2, max_size=6), st.floats(0, 1), st.floats(0, 1))
-@without_programs
 def test_bernsteins_range_contains_the_filter(coefficients, low, high):
     low, high = min(low, high), max(low, high)
     kernel = Bernstein(Spectrum.of(Hypergraph.from_edges([["a", "b"]])), coefficients)

@@ -70,9 +70,9 @@ class SpectralKernel(Kernel):
     ...         return 1 / (1 + (eigenvalues / self.width) ** 2)
     >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
     >>> print(Cauchy(Spectrum.of(H), variance=2.0).gram().round(2))
-    [[1.52 2.   1.36]
-     [2.   2.95 2.  ]
-     [1.36 2.   1.52]]
+    [[1.56 2.   1.33]
+     [2.   2.89 2.  ]
+     [1.33 2.   1.56]]
     """
 
     variance: np.ndarray = positive()
