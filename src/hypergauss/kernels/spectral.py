@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -76,6 +76,7 @@ class SpectralKernel(Kernel):
     """
 
     variance: np.ndarray = positive()
+    _formula: ClassVar[str] = "filter"
 
     def __init__(
         self, spectrum: Spectrum, *, variance: float = 1.0, normalise: bool = True, fixed: str | Sequence[str] = ()
