@@ -146,6 +146,8 @@ def maximise(
         Called with a line of text after each iteration.
     """
     first = _within(model, parameters.pack(model))
+    if max_iterations > 0:
+        parameters.check_own_formulas(model)
     tried = 0
     starts = [model]
     if max_iterations > 0 and len(first):

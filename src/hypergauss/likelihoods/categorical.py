@@ -236,7 +236,7 @@ def _largest_with_slopes(
     along = falls.sum(axis=1)
     np.put_along_axis(in_mean, own, along.sum(axis=1, keepdims=True), axis=1)
     np.put_along_axis(in_std, own, (along @ z)[:, None], axis=1)
-    return product.sum(axis=1), in_mean, in_std / (2 * np.sqrt(np.maximum(variance, 1e-300)))
+    return product.sum(axis=1), in_mean, in_std / (2 * std)
 
 
 def _pick(values: np.ndarray, y: np.ndarray) -> np.ndarray:
