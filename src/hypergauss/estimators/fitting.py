@@ -8,6 +8,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.learning.search import Learned
 from hypergauss.learning.size_exponent import COARSE, Profile, search
+from hypergauss.solvers.threads import threads_for
 
 
 class Fitted(NamedTuple):
@@ -36,6 +37,11 @@ class Fitted(NamedTuple):
 
 def fit(blueprint: Blueprint, task: Task) -> Fitted:
     """Learn everything, the size exponents relation by relation, and condition on the data."""
+    with threads_for(len(task.rows)):
+        return _fit(blueprint, task)
+
+
+def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     exponents, profiles = dict(blueprint.exponents), {}
     if blueprint.searched:
         attempt: Attempt | None = None

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.fft
-from scipy.special import erfc, log_softmax, softmax
+from scipy.special import erfc, softmax
 
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification, Expectation
@@ -59,7 +59,8 @@ class Softmax(LatentForEachClass):
         return True
 
     def log_density(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
-        return _pick(log_softmax(latents, axis=1), y)
+        relative = latents - latents.max(axis=1, keepdims=True)
+        return _pick(relative, y) - np.log(np.exp(relative).sum(axis=1))
 
     def expected_log_density(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.expectation(mean, variance, y).value

@@ -62,24 +62,24 @@ def capacitance(G: np.ndarray, weights: np.ndarray) -> Capacitance:
 
     Raises `NumericalError` where I + G W has no positive determinant: prior times sites is then no distribution.
     """
-    largest = np.abs(weights).max(initial=0.0)
-    if weights.min(initial=0.0) < -_ROUNDING * largest:
+    if not len(weights) or weights.min() < -_ROUNDING * np.abs(weights).max():
         return _ByLU(G, weights)
-    return _ByCholesky(G, np.maximum(weights, 0.0))
+    weights = np.maximum(weights, 0.0)
+    return _ByCholesky(G, weights, np.sqrt(weights))
 
 
 class _ByCholesky(Capacitance):
-    def __init__(self, G: np.ndarray, weights: np.ndarray) -> None:
-        self._G, self._weights, self._root = G, weights, np.sqrt(weights)
-        M = self._root[:, None] * G * self._root
+    def __init__(self, G: np.ndarray, weights: np.ndarray, root: np.ndarray) -> None:
+        self._G, self._weights, self._root = G, weights, root
+        M = G * (root[:, None] * root)
         # As much as rounding may have taken off M's least eigenvalue, so that huge weights do not end the
         # factorisation.
         diagonal = M.reshape(-1)[:: len(M) + 1]
         diagonal += 1.0 + _SLACK * diagonal.sum()
         self._factor, info = dpotrf(M, lower=1, clean=1)
-        if info != 0 or not np.isfinite(self._factor[-1:, -1:]).all():
+        self.log_det = 2 * float(np.log(self._factor.reshape(-1, order="A")[:: len(M) + 1]).sum())
+        if info != 0 or not np.isfinite(self.log_det):
             raise NumericalError(_failed(len(G)))
-        self.log_det = 2 * float(np.log(np.diagonal(self._factor)).sum())
 
     @property
     def size(self) -> int:
