@@ -82,9 +82,11 @@ class _ByCholesky(Capacitance):
         diagonal = M.reshape(-1)[:: len(M) + 1]
         diagonal += 1.0 + _SLACK * diagonal.sum()
         self._factor, info = dpotrf(M, lower=1, clean=1)
-        self.log_det = 2 * float(np.log(self._factor.reshape(-1, order="A")[:: len(M) + 1]).sum())
-        if info != 0 or not np.isfinite(self.log_det):
+        # A factorisation that broke off leaves numbers that have no logarithm; one of NaN does not break off.
+        roots = self._factor.reshape(-1, order="A")[:: len(M) + 1]
+        if info != 0 or not np.isfinite(roots).all():
             raise NumericalError(_failed(len(G)))
+        self.log_det = 2 * float(np.log(roots).sum())
 
     @property
     def size(self) -> int:
