@@ -13,9 +13,9 @@ from hypergauss import HypergraphGPClassifier, Spectrum
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
 from hypergauss.exceptions import LearningWarning
 from hypergauss.inference import LogNormal
-from hypergauss.solvers.projection import SpectralFeatures
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import RobustMax, Softmax
+from hypergauss.solvers.projection import SpectralFeatures
 from tests.hypergraphs import random_hypergraph
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)

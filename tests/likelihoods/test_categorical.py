@@ -19,9 +19,7 @@ def test_two_class_softmax_is_a_logistic_in_the_difference():
     ]
     found = Softmax(2).expected_log_density(mean, variance, np.zeros(1))[0]
     assert found == pytest.approx(expected[0], abs=1e-7)
-    assert Softmax(2).probabilities(mean, variance)[0, 0] == pytest.approx(
-        expected[1], abs=1e-7
-    )
+    assert Softmax(2).probabilities(mean, variance)[0, 0] == pytest.approx(expected[1], abs=1e-7)
 
 
 def test_softmax_is_scipys():

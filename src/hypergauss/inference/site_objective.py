@@ -66,9 +66,7 @@ class SiteObjective(Objective):
         Where to begin.
     """
 
-    def __init__(
-        self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None
-    ) -> None:
+    def __init__(self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None) -> None:
         self.solver, self.y = solver, np.asarray(y, dtype=np.float64)
         self.sites = NaturalSites.empty(len(self.y), num_latents) if start is None else start
         self.tolerance = LOOSE

@@ -200,4 +200,6 @@ class Kernel(Parametrised, ABC):
 
     def __repr__(self) -> str:
         found = parameters.values(self, free_only=False)
-        return f"{type(self).__name__}({', '.join(f'{name}={parameters.brief(value)}' for name, value in found.items())})"
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={parameters.brief(value)}' for name, value in found.items())})"
+        )

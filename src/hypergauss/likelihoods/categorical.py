@@ -82,7 +82,7 @@ class Softmax(LatentForEachClass):
         return p[:, :, None] * (np.eye(self.num_classes) - p[:, None, :])
 
     def curvature_slope(self, latents: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the gradient of the sum of weights_l p_l (1 - p_l): dp_l / df_m = p_l ([l = m] - p_m)."""  # noqa: D401
+        """Return the gradient of the sum of weights_l p_l (1 - p_l): dp_l / df_m = p_l ([l = m] - p_m)."""
         p = softmax(latents, axis=1)
         by_class = weights * (1 - 2 * p) * p
         return by_class - p * by_class.sum(axis=1, keepdims=True)

@@ -50,9 +50,7 @@ def condition_in_features(
     return LatentInFeatures(centred, keep**2 * spread + own, log_z, smooth, system, h)
 
 
-def marginals_in_features(
-    F: np.ndarray, structure: Structure, mean: np.ndarray, sites: NaturalSites
-) -> Marginals:
+def marginals_in_features(F: np.ndarray, structure: Structure, mean: np.ndarray, sites: NaturalSites) -> Marginals:
     """Return the marginals of all latents; improper where prior times sites is no distribution."""
     try:
         root = root_of(structure.weights)
@@ -64,9 +62,7 @@ def marginals_in_features(
     return Marginals.of(found, mean, sites)
 
 
-def _all_at_once(
-    F: np.ndarray, rho: np.ndarray, root: np.ndarray, mean: np.ndarray, sites: NaturalSites
-) -> Marginals:
+def _all_at_once(F: np.ndarray, rho: np.ndarray, root: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:
     """Return the marginals where no weight is negative: one pass over all latents, but for their triangular solves."""
     shift, precision = sites.shift.T, sites.precision.T  # (L, n)
     keep = _kept(rho, precision)
