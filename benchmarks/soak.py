@@ -91,7 +91,7 @@ def main() -> None:
                 after.append(resident())
     lines = [f"$ python -m benchmarks.soak --minutes {minutes:g}", "", f"{kinds.total():,} fits, no failure"]
     lines += [f"  {kind:<40} {number:>6,}" for kind, number in sorted(kinds.items())]
-    lines.append(f"MiB after each {EVERY} fits:             {' '.join(f'{number:6,.0f}' for number in before)}")
+    lines.append(f"MB after each {EVERY} fits:              {' '.join(f'{number:6,.0f}' for number in before)}")
     lines.append(f"and with compiled programs let go: {' '.join(f'{number:6,.0f}' for number in after)}")
     print("\n".join(lines))
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
