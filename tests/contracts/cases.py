@@ -4,11 +4,19 @@ import math
 
 import numpy as np
 
-from hypergauss import Spectrum
+from hypergauss import (
+    KPMF,
+    HypergraphGPClassifier,
+    HypergraphGPLVM,
+    HypergraphGPRegressor,
+    SpectralEmbedding,
+    Spectrum,
+)
 from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, SquaredExponential, relations
 from hypergauss.likelihoods import Bernoulli, Gaussian, OrderedProbit, Poisson, RobustMax, Softmax, StudentT
 
 RISING = [0.05, 0.1, 0.4, 2.0]
+RATERS = list(range(12))
 
 
 def covariates(H):
@@ -53,11 +61,21 @@ LIKELIHOODS = {
     "student in the limit": StudentT(0.5, 1000.0, fixed=()),
 }
 
-#: Every estimator, and where the laws of estimators run it.
+
+def _labels(H):
+    return np.where(covariates(H)[:, 0] > 0, "high", "low")
+
+
+#: Every estimator, fitted to a hypergraph, with its answers: one row a vertex, or for KPMF a pair of user and item.
 ESTIMATORS = {
-    HypergraphGPClassifier: "tests/estimators/test_sklearn_rules_for_classes.py",
-    HypergraphGPRegressor: "tests/estimators/test_sklearn_rules.py",
-    HypergraphGPLVM: "tests/embedding/test_gplvm.py",
-    KPMF: "tests/factorisation/test_kpmf.py",
-    SpectralEmbedding: "tests/embedding/test_spectral_embedding.py",
+    HypergraphGPRegressor: lambda make, H: (model := make(H, random_state=0).fit(H.vertices, covariates(H)[:, 0]))
+    and np.column_stack(model.predict(H.vertices, return_std=True)),
+    HypergraphGPClassifier: lambda make, H: make(H, random_state=0)
+    .fit(H.vertices, _labels(H))
+    .predict_proba(H.vertices),
+    HypergraphGPLVM: lambda make, H: make(starts=["spectral"], random_state=0).fit(H).reconstruct().to_numpy(),
+    SpectralEmbedding: lambda make, H: np.abs(make(2).fit(H).embedding_),
+    KPMF: lambda make, H: make(2, inference="map", random_state=0)
+    .fit(H.vertices[RATERS], [str(i % 4) for i in RATERS], 3 + covariates(H)[RATERS, 0])
+    .predict(H.vertices, ["1"] * H.num_vertices),
 }
