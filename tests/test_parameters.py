@@ -145,7 +145,9 @@ def test_gathering_lists_gradients_in_the_order_of_the_coordinates(model):
     ids=["abs", "real", "one of two"],
 )
 def test_a_formula_that_loses_its_derivative_is_refused(formula):
-    with pytest.raises(ValueError, match=r"`filter` of Wave must be a formula that takes complex numbers.*without `abs`"):
+    with pytest.raises(
+        ValueError, match=r"`filter` of Wave must be a formula that takes complex numbers.*without `abs`"
+    ):
         parameters.check_derivatives(Wave(), formula, "filter")
 
 

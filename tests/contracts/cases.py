@@ -16,7 +16,6 @@ from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, SquaredExpo
 from hypergauss.likelihoods import Bernoulli, Gaussian, OrderedProbit, Poisson, RobustMax, Softmax, StudentT
 
 RISING = [0.05, 0.1, 0.4, 2.0]
-RATERS = list(range(12))
 
 
 def covariates(H):
@@ -62,20 +61,28 @@ LIKELIHOODS = {
 }
 
 
-def _labels(H):
-    return np.where(covariates(H)[:, 0] > 0, "high", "low")
+def _regression(H):
+    model = HypergraphGPRegressor(H, random_state=0).fit(H.vertices, covariates(H)[:, 0])
+    return np.column_stack(model.predict(H.vertices, return_std=True))
 
 
-#: Every estimator, fitted to a hypergraph, with its answers: one row a vertex, or for KPMF a pair of user and item.
+def _classification(H):
+    labels = np.where(covariates(H)[:, 0] > 0, "high", "low")
+    return HypergraphGPClassifier(H, random_state=0).fit(H.vertices, labels).predict_proba(H.vertices)
+
+
+def _ratings(H):
+    """Each vertex rates one of four items."""
+    items = [str(i % 4) for i in range(H.num_vertices)]
+    model = KPMF(2, inference="map", random_state=0).fit(H.vertices, items, 3 + covariates(H)[:, 0])
+    return model.predict(H.vertices, ["1"] * H.num_vertices)
+
+
+#: Every estimator, and its answers when fitted to a hypergraph, one row a vertex.
 ESTIMATORS = {
-    HypergraphGPRegressor: lambda make, H: (model := make(H, random_state=0).fit(H.vertices, covariates(H)[:, 0]))
-    and np.column_stack(model.predict(H.vertices, return_std=True)),
-    HypergraphGPClassifier: lambda make, H: make(H, random_state=0)
-    .fit(H.vertices, _labels(H))
-    .predict_proba(H.vertices),
-    HypergraphGPLVM: lambda make, H: make(starts=["spectral"], random_state=0).fit(H).reconstruct().to_numpy(),
-    SpectralEmbedding: lambda make, H: np.abs(make(2).fit(H).embedding_),
-    KPMF: lambda make, H: make(2, inference="map", random_state=0)
-    .fit(H.vertices[RATERS], [str(i % 4) for i in RATERS], 3 + covariates(H)[RATERS, 0])
-    .predict(H.vertices, ["1"] * H.num_vertices),
+    HypergraphGPRegressor: _regression,
+    HypergraphGPClassifier: _classification,
+    HypergraphGPLVM: lambda H: HypergraphGPLVM(starts=["spectral"], random_state=0).fit(H).reconstruct().to_numpy(),
+    SpectralEmbedding: lambda H: np.abs(SpectralEmbedding(2).fit(H).embedding_),
+    KPMF: _ratings,
 }

@@ -19,9 +19,7 @@ def test_two_class_softmax_is_a_logistic_in_the_difference():
     ]
     found = Softmax(2).expected_log_density(mean, variance, np.zeros(1))[0]
     assert found == pytest.approx(expected[0], abs=1e-7)
-    assert Softmax(2).probabilities(mean, variance)[0, 0] == pytest.approx(
-        expected[1], abs=1e-7
-    )
+    assert Softmax(2).probabilities(mean, variance)[0, 0] == pytest.approx(expected[1], abs=1e-7)
 
 
 def test_softmax_is_scipys():
@@ -58,7 +56,7 @@ def log_sum_by_brute_force(mean, variance):
     u = np.arange(-mean.max() - 36 - reach, -mean.min() + 5 + reach, 0.2)
     L, slope = np.empty((2, len(mean), len(u)))
     for j, (m, s) in enumerate(zip(mean, std, strict=True)):
-        v = np.arange(-38.0, 4.0, min(0.1, s / 4))
+        v = np.arange(-38.0, 4.0, min(0.2, s / 4))
         density = np.exp(v - np.exp(v)) * (v[1] - v[0])
         for part in np.array_split(np.arange(len(u)), 8):
             x = (v - u[part, None] - m) / s

@@ -150,9 +150,7 @@ class SpectralKernel(Kernel):
         if self.normalise:
             return float(self.variance)
         spectrum, density = self.spectrum, self.density()
-        return float(
-            self.variance * (spectrum.node_weights @ density.known + spectrum.rest_share * density.background)
-        )
+        return float(self.variance * (spectrum.node_weights @ density.known + spectrum.rest_share * density.background))
 
     def inputs(self, rows: np.ndarray) -> Vertices:  # noqa: D102
         return Vertices(rows, self.eigenspectrum.vertex_vectors[rows])

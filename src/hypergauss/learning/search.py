@@ -367,4 +367,3 @@ def _random_starts(
     candidates = np.clip(first + rng.normal(scale=1.5, size=shape), limits[:, 0], limits[:, 1])
     found = sorted(((loss(point)[0], tuple(point)) for point in candidates), key=itemgetter(0))
     return [np.array(point) for value, point in found[:n_starts] if value < _FAILED]
-
