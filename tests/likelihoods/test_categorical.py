@@ -91,10 +91,9 @@ def test_the_brute_force_is_the_expectation_itself():
     """For two classes SciPy integrates over the difference: E log(1 + exp(d)) with d Gaussian."""
     for std in (0.3, 5.0, 60.0):
         spread = std * np.sqrt(2)
-        expected = integrate.quad(
-            lambda d, s=spread: np.logaddexp(0.0, d) * norm.pdf(d, 0.4, s), -12 * spread, 12 * spread, points=[0.0, 0.4],
-            epsabs=1e-11, limit=500,
-        )[0]  # fmt: skip
+        options = {"points": [0.0, 0.4], "epsabs": 1e-11, "limit": 500}
+        integrand = lambda d, s=spread: np.logaddexp(0.0, d) * norm.pdf(d, 0.4, s)  # noqa: E731
+        expected = integrate.quad(integrand, -12 * spread, 12 * spread, **options)[0]
         found = log_sum_by_brute_force(np.array([0.4, 0.0]), np.full(2, std**2))[0]
         assert found == pytest.approx(expected, abs=1e-8)
 
