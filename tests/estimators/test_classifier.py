@@ -2,7 +2,6 @@
 
 import warnings
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,10 +11,10 @@ from sklearn.model_selection import cross_val_score
 from hypergauss import HypergraphGPClassifier, Spectrum
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
 from hypergauss.exceptions import LearningWarning
-from hypergauss.inference import LogNormal
-from hypergauss.solvers.projection import SpectralFeatures
+from hypergauss.inference import LogNormal, site_objective
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import RobustMax, Softmax
+from hypergauss.solvers.projection import SpectralFeatures
 from tests.hypergraphs import random_hypergraph
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
@@ -206,11 +205,28 @@ def test_what_it_refuses_is_named_with_its_rule(options, X, y, message):
         quick(**options).fit(X, y)
 
 
-def test_learning_and_the_final_answer_share_one_compiled_program(caplog):
-    H = random_hypergraph(17, 9, seed=3)  # of a size that no other test has
-    labels = np.array(["a", "b"] * 6)
-    with warnings.catch_warnings(), jax.log_compiles(), caplog.at_level("WARNING"):
-        warnings.simplefilter("ignore", LearningWarning)
-        HypergraphGPClassifier(H, likelihood="logit", size_exponent=0.0, max_iterations=3).fit(H.vertices[:12], labels)
-    compiled = [record.getMessage() for record in caplog.records if "Compiling jit(_best_bound)" in record.getMessage()]
-    assert len(compiled) == 1
+def test_the_final_answer_starts_from_the_sites_that_learning_ended_with(monkeypatch):
+    """And so takes hardly a step, however many learning took."""
+    steps = []
+    whole = site_objective.move_sites
+
+    def counted(model, start, attempt, tolerance):
+        def one(sites):
+            steps[-1] += 1
+            return attempt(sites)
+
+        steps.append(0)
+        return whole(model, start, one, tolerance)
+
+    monkeypatch.setattr("hypergauss.inference.variational.move_sites", counted)
+    quick(likelihood="logit").fit(TRAIN, NAMES[TRAIN] == "left")
+    assert steps[-1] < steps[0]
+
+
+def test_labels_are_those_of_the_vertices_that_their_index_names(fitted):
+    labels = pd.Series(NAMES[TRAIN], index=TRAIN)
+    asked = quick(learn=False).fit(TRAIN, NAMES[TRAIN]).predict_proba(TEST)
+    for y in (labels, labels.iloc[::-1], labels.reset_index(drop=True)):
+        assert np.allclose(quick(learn=False).fit(TRAIN, y).predict_proba(TEST), asked, atol=1e-9)
+    with pytest.raises(ValueError, match=r"index of `y` must name the vertices of `X`.*Got 89.*`y.to_numpy\(\)`"):
+        quick().fit(TRAIN, labels.rename({0: 89}))
