@@ -69,10 +69,10 @@ def elbo_gradient(model: LatentModel, solver: ExactSolver, y: np.ndarray, sites:
     A = K^-1 S = (I + B K)^-1 and alpha = K^-1 (m - prior mean), dm = A' dK alpha and dS = A' dK A, so that they are
     slopes (A u) alpha' + A diag(v) A' in K.
     """
-    mean, variance, *_, unexplained = solver.marginals(model.kernel, model.mean, sites)
-    found = model.likelihood.expectation(mean, variance + unexplained, y)
+    marginals = solver.marginals(model.kernel, model.mean, sites)
+    found = model.likelihood.expectation(marginals.mean, marginals.total_variance, y)
     of_partition, _ = solver.pull_back(model.kernel, model.mean, sites, found.in_variance.sum(axis=1))
-    alphas = sites.shift - sites.precision * mean
+    alphas = sites.shift - sites.precision * marginals.mean
     eye = np.eye(len(y))
     K = solver.multiply(model.kernel, eye)
     left, right = [], []
