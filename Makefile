@@ -2,13 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# JAX and BLAS on few busy cores are quickest with one thread each.
+# Tests run side by side: BLAS with one thread each.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-# A file of tests stays with one process, which compiles what they share only once.
+# A file of tests stays with one process, which makes what they share only once.
 XDIST ?= auto
 PYTEST := -m pytest --dist loadfile -n $(XDIST)
 
-.PHONY: setup demo test test-neighbours test-oldest test-wheel lint format docs bench reproduce clean
+.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs bench reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -24,6 +24,10 @@ demo: setup
 
 test: setup
 	$(ONE_THREAD) $(BIN)/python $(PYTEST) --durations=25
+
+# The daily loop: mathematics and behaviour, without what starts processes, browsers, clusters or long chains.
+test-fast: setup
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) -m 'not slow' tests
 
 # Packages that cap what others need: an environment of their own, with an older pandas, for the tests they concern.
 NEIGHBOURS := .venv-neighbours
@@ -43,7 +47,7 @@ $(NEIGHBOURS)/.installed: pyproject.toml
 OLDEST := .venv-oldest
 test-oldest: $(OLDEST)/.installed
 	$(ONE_THREAD) PYTHONPATH=src $(OLDEST)/bin/python $(PYTEST) \
-	  tests/io tests/test_hypergraph.py tests/test_names.py tests/test_saving.py tests/test_suggestions.py tests/cli/test_fit.py
+	  tests/io tests/hypergraph tests/storage tests/analysis/test_suggestions.py tests/cli/test_fit.py
 
 $(OLDEST)/.installed: tests/oldest.txt
 	test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)

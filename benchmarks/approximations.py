@@ -21,8 +21,9 @@ from benchmarks.common import RESULTS, is_quick, publish, table
 from benchmarks.planted import NOISE, Problem, planted
 from hypergauss import Spectrum, select_inducing_vertices
 from hypergauss.inference import Iterative, Prior, Sites, condition
-from hypergauss.solvers.iterative.covariance import Covariance, Structure
 from hypergauss.kernels import Matern
+from hypergauss.solvers.iterative.covariance import Covariance
+from hypergauss.solvers.iterative.terms import Terms
 
 NU, LENGTHSCALE = 1.5, 5.0
 # Okabe and Ito's palette, told apart by every kind of colour vision.
@@ -49,7 +50,7 @@ def inducing(problem: Problem, number: int) -> np.ndarray:
     """Deterministic training conditionals (the collapsed bound's mean) at vertices selected as in the paper."""
     chosen = problem.hypergraph.vertex_rows(select_inducing_vertices(problem.hypergraph, number, random_state=0))
     kernel = Matern(Spectrum.matrix_free(problem.hypergraph), NU, LENGTHSCALE)
-    covariance = Covariance(Structure(kernel), kernel, 1e-8)
+    covariance = Covariance(Terms(kernel), kernel, 1e-8)
     units = np.zeros((len(problem.signal), number))
     units[chosen, np.arange(number)] = 1.0
     columns = covariance @ units

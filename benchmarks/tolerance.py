@@ -24,10 +24,10 @@ from benchmarks.growth import BLUE, VERMILION
 from benchmarks.planted import NOISE, Problem, planted
 from hypergauss import Spectrum
 from hypergauss.inference import GaussianModel, Iterative, Observations, condition, learn
-from hypergauss.inference.gaussian import EvidenceObjective
-from hypergauss.learning.search import Learned
 from hypergauss.kernels import Matern
-from hypergauss.parameters import as_array, pack, values
+from hypergauss.learning.search import Learned
+from hypergauss.parameters import pack, unpack, values
+from hypergauss.solvers import solver_for
 
 PROBES = Iterative(n_probes=100)
 STEEP = partial(Matern, nu=16.0, lengthscale=6.4)
@@ -57,7 +57,7 @@ def main(*, quick: bool) -> None:
     everywhere = np.arange(len(problem.signal))
     kernel = Matern(spectrum)
     observations = Observations.of(problem.rows, problem.y[:, None])
-    model = GaussianModel(kernel, as_array(NOISE**2), as_array(np.zeros(1)))
+    model = GaussianModel(kernel, NOISE**2, np.zeros(1))
     sites = observations.sites(model.noise_variance)
     exact = condition(model.prior(), sites, "dense")
     mean, variance = exact.mean(everywhere)[:, 0], exact.variance(everywhere)
@@ -123,7 +123,7 @@ def _learned(spectrum: Spectrum, matrix_free: Spectrum, observations: Observatio
 
 
 def _model(spectrum: Spectrum) -> GaussianModel:
-    return GaussianModel(Matern(spectrum), as_array(0.1), as_array(np.zeros(1)))
+    return GaussianModel(Matern(spectrum), 0.1, np.zeros(1))
 
 
 def _normalised(spectrum: Spectrum, problem: Problem) -> str:
@@ -148,11 +148,13 @@ def _shown(name: str, learned: Learned, seconds: float) -> str:
 
 def _standard_deviations(model: GaussianModel, observations: Observations) -> np.ndarray:
     """Return those of each coordinate under the Gaussian that has the log evidence's curvature at the top."""
-    objective, theta, step = EvidenceObjective(model, observations, "dense"), pack(model), 1e-3
-    slopes = [
-        objective.value_and_gradient(theta + step * e, ())[1] - objective.value_and_gradient(theta - step * e, ())[1]
-        for e in np.eye(len(theta))
-    ]
+    objective = solver_for(model.kernel, observations.rows, "dense").objective(observations)
+    theta, step = pack(model), 1e-3
+
+    def gradient(at: np.ndarray) -> np.ndarray:
+        return objective.value_and_gradient(unpack(model, at))[1]
+
+    slopes = [gradient(theta + step * e) - gradient(theta - step * e) for e in np.eye(len(theta))]
     return np.sqrt(np.diagonal(np.linalg.inv(-np.array(slopes) / (2 * step))))
 
 

@@ -1,13 +1,12 @@
 """Hypergraphs to test with: drawn by Hypothesis, or random from a seed."""
 
-import jax
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hypergauss import Hypergraph
 
-#: Few shapes, so that JAX compiles few programs: wide, tall and square.
+#: Wide, tall and square.
 SHAPES = ((6, 4), (4, 7), (8, 8))
 
 
@@ -33,11 +32,6 @@ def hypergraphs(draw, shapes=SHAPES):
         edges=[f"e{j}" for j in range(M)],
         weights=weights,
     )
-
-
-def without_programs(test):
-    """Run a test of many hypergraphs operation by operation: else each number of incidences compiles a program."""
-    return jax.disable_jit()(test)
 
 
 def random_hypergraph(N, M, *, seed, density=0.35, awkward=True):

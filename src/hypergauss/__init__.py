@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 from hypergauss._version import __version__
 
 if TYPE_CHECKING:
-    from hypergauss import datasets, inference, io, kernels, likelihoods, metrics, operators, plotting, solvers, spectrum
+    from hypergauss import (
+        datasets,
+        inference,
+        io,
+        kernels,
+        likelihoods,
+        metrics,
+        operators,
+        plotting,
+        solvers,
+        spectrum,
+    )
     from hypergauss.analysis import assess, smooth_covariates, suggest_vertices
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
@@ -88,7 +99,7 @@ _HOMES = {
     "write_table": "io",
 }
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ Model = TypeVar("Model", bound="Parametrised")
 #: A formula: from a model to an array, or to several.
 Formula = Callable[[Any], Any]
 
-_STEP = 1e-20
+_STEP, _DIFFERENCE = 1e-20, 1e-6
 #: Where a complex step and a difference of two values may disagree, relative to the largest derivative.
 _DISAGREEMENT = 1e-4
 
@@ -97,6 +97,13 @@ class Parametrised:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # immutable: cloning an estimator must not copy eigenvectors
+
+    def coordinate(self, field: str) -> Coordinate:
+        """Return the coordinate of a hyperparameter: what the class declares, unless an object narrows its range."""
+        return declared(type(self))[field]
+
+    def check_formulas(self) -> None:
+        """Refuse formulas of this object whose complex steps are not derivatives; a class that has formulas says how."""
 
     def check_fixed(self, fixed: str | Sequence[str]) -> tuple[str, ...]:
         """Return the fields that hold the hyperparameters of these names, checked to exist."""
@@ -251,21 +258,50 @@ def gather(model: Parametrised, gradients: Mapping[str, Any]) -> np.ndarray:
 
 def check_derivatives(model: Parametrised, formula: Formula, of: str) -> None:
     """Refuse a formula whose complex steps are not its derivatives, as a difference of two of its values shows."""
-    theta, step = pack(model), 1e-6
-    for j, tangent in enumerate(tangents(model, formula)):
-        ahead, behind = theta.copy(), theta.copy()
-        ahead[j] += step
-        behind[j] -= step
-        pairs = zip(_leaves(formula(unpack(model, ahead))), _leaves(formula(unpack(model, behind))), strict=True)
-        for found, (there, here) in zip(_leaves(tangent), pairs, strict=True):
-            difference = (np.asarray(there) - np.asarray(here)) / (2 * step)
-            largest = max(float(np.max(np.abs(difference), initial=0.0)), 1e-6)
-            if not np.max(np.abs(found - difference), initial=0.0) <= _DISAGREEMENT * largest:
-                raise ValueError(
-                    f"{of} of {type(model).__name__} must be a formula that takes complex numbers, by which its "
-                    f"derivatives are found. Got another derivative than its values have, in hyperparameter {j}. Write "
-                    "it without `abs`, `real` or comparisons of complex numbers (for instance `np.sqrt(x**2)`)."
-                )
+    theta, own = pack(model), type(model).__name__
+    names = [slot.name for slot in slots(model) for _ in range(slot.size)]
+    try:
+        found = tangents(model, formula)
+    except TypeError as error:
+        raise TypeError(
+            f"`{of}` of {own} must be a formula that takes complex numbers, by which its derivatives are found. Got "
+            f"{error}. Use functions that take them, such as NumPy's or `scipy.special.loggamma`."
+        ) from error
+    for j, (name, tangent) in enumerate(zip(names, found, strict=True)):
+        step = _DIFFERENCE * np.eye(len(theta))[j]
+        ahead, behind = formula(unpack(model, theta + step)), formula(unpack(model, theta - step))
+        for slope, there, here in zip(_leaves(tangent), _leaves(ahead), _leaves(behind), strict=True):
+            check_slope(slope, (np.asarray(there) - np.asarray(here)) / (2 * _DIFFERENCE), f"`{of}` of {own}", name)
+
+
+def check_slope(found: np.ndarray, difference: np.ndarray, formula: str, within: str) -> None:
+    """Refuse a derivative that is not the one that a difference of two values shows, where both are finite."""
+    known = np.isfinite(difference)
+    largest = max(float(np.max(np.abs(difference), where=known, initial=0.0)), 1e-6)
+    if not (np.abs(found - difference)[known] <= _DISAGREEMENT * largest).all():
+        raise ValueError(
+            f"{formula} must be a formula that takes complex numbers, by which its derivatives are found. Got another "
+            f"derivative in `{within}` than its values have. Write it without `abs`, `real` or comparisons of complex "
+            "numbers, and smooth (for instance `np.sqrt(x**2 + 1e-6)` for `abs(x)`)."
+        )
+
+
+def check_own_formulas(model: Parametrised) -> None:
+    """Refuse formulas that users wrote, in whatever part of a model, whose derivatives would be wrong."""
+    for part in _parts(model):
+        if type(part).__module__.split(".")[0] != __name__.split(".")[0]:
+            part.check_formulas()
+
+
+def _parts(node: Any) -> Iterator[Parametrised]:
+    """Yield all objects of a tree that may have hyperparameters."""
+    if isinstance(node, tuple):
+        for child in node:
+            yield from _parts(child)
+    elif isinstance(node, Parametrised):
+        yield node
+        for value in vars(node).values():
+            yield from _parts(value)
 
 
 def _imaginary(outcome: Any) -> Any:
@@ -310,6 +346,7 @@ def _walk(node: Any, path: tuple[str | int, ...], prefix: str, free_only: bool) 
                 yield from _walk(child, (*path, field, position), f"{prefix}{label}.", free_only)
         else:
             yield from _walk(value, (*path, field), prefix, free_only)
-    for field, coordinate in own.items():
+    for field in own:
         if not free_only or field not in node.fixed:
+            coordinate = node.coordinate(field)
             yield Slot(prefix + _shown_name(field, coordinate), (*path, field), coordinate, getattr(node, field))

@@ -52,3 +52,12 @@ LIKELIHOODS = {
     "student": StudentT(0.3, 4.0, fixed=()),
     "student in the limit": StudentT(0.5, 1000.0, fixed=()),
 }
+
+#: Every estimator, and where the laws of estimators run it.
+ESTIMATORS = {
+    HypergraphGPClassifier: "tests/estimators/test_sklearn_rules_for_classes.py",
+    HypergraphGPRegressor: "tests/estimators/test_sklearn_rules.py",
+    HypergraphGPLVM: "tests/embedding/test_gplvm.py",
+    KPMF: "tests/factorisation/test_kpmf.py",
+    SpectralEmbedding: "tests/embedding/test_spectral_embedding.py",
+}

@@ -1,13 +1,16 @@
-"""No public kernel, likelihood or solver stays outside the contracts."""
+"""No public kernel, likelihood, solver or estimator stays outside the contracts."""
 
 import inspect
 
 import pytest
 
+import hypergauss
 from hypergauss import kernels, likelihoods
-from hypergauss.solvers.choose import SOLVERS
+from hypergauss.solvers import Solver
 from hypergauss.solvers.base import Posterior
-from tests.contracts.cases import KERNELS, LIKELIHOODS
+from hypergauss.solvers.choose import SOLVERS
+from tests.contracts.cases import ESTIMATORS, KERNELS, LIKELIHOODS
+from tests.contracts.test_solvers import SOLVED
 
 
 def public(module, base):
@@ -44,8 +47,18 @@ def test_every_likelihood_that_can_be_made_is_public():
     assert {likelihood.__name__ for likelihood in found} <= set(likelihoods.__all__)
 
 
-def test_every_solver_can_be_asked_for_by_name():
-    assert {"auto", *(posterior.solver for posterior in Posterior.__subclasses__())} == set(SOLVERS)
+def test_every_solver_joins_the_contracts_and_can_be_asked_for_by_name():
+    found = {solver.name for solver in descendants(Solver) if not inspect.isabstract(solver)}
+    assert found == set(SOLVED)
+    assert found == {posterior.solver for posterior in descendants(Posterior) if not inspect.isabstract(posterior)}
+    assert {"auto", *found - {"sparse"}} == set(SOLVERS)  # "sparse" is asked for by inducing variables
+
+
+def test_every_public_estimator_joins_the_contracts():
+    offered = (getattr(hypergauss, name) for name in hypergauss.__all__)
+    found = {c for c in offered if inspect.isclass(c) and hasattr(c, "fit")}
+    assert len(found) >= 5
+    assert found <= set(ESTIMATORS)
 
 
 @pytest.mark.parametrize(

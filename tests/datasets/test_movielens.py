@@ -8,8 +8,8 @@ from io import BytesIO
 
 import pytest
 
-from hypergauss.datasets.cache_folder import cache_folder
 from hypergauss.datasets import fetch_movielens_100k, movielens
+from hypergauss.datasets.cache_folder import cache_folder
 from hypergauss.datasets.download import Download
 
 FILES = {

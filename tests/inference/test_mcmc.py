@@ -185,7 +185,7 @@ def test_the_best_gaussian_predicts_softmax_labels_nearly_as_the_posterior_does(
     solver = solver_for(model.kernel, rows)
     sites = best_sites(model, solver, y, NaturalSites.empty(10, 3)).sites
     approximate = GaussianLatents.of(model, sites, solver).probabilities(everywhere)
-    exact = draw(model, rows, y).probabilities(everywhere, every=10)
+    exact = draw(model, rows, y, draws=800).probabilities(everywhere, every=8)
     assert np.abs(approximate - exact).max() < 0.03
 
 

@@ -27,6 +27,10 @@ def test_sums_products_and_scaling_act_on_every_entry(spectrum, covariates):
 
 def test_filters_of_one_spectrum_share_their_features(spectrum, covariates):
     assert (Matern(spectrum) + Diffusion(spectrum)).rank == spectrum.rank
+    assert ((Matern(spectrum) + Diffusion(spectrum)) * 2.0 + Linear(covariates)).rank == spectrum.rank + 2
+    assert (
+        Matern(spectrum) + Linear(covariates) + Diffusion(spectrum) + Linear(covariates[:, :1])
+    ).rank == spectrum.rank + 3
     assert (Matern(spectrum) + Linear(covariates)).rank == spectrum.rank + 2
     assert (Matern(spectrum) * Linear(covariates)).rank == spectrum.rank * 2
     assert (Matern(spectrum) + SquaredExponential(covariates)).rank is None

@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -25,7 +24,7 @@ LATENTS = np.linspace(-4.0, 4.0, 9)
 )
 @pytest.mark.parametrize("y", [0.0, 1.0, 40.0])
 def test_log_densities_are_scipys(likelihood, log_density, y):
-    found = likelihood.log_density(jnp.asarray(LATENTS)[:, None], jnp.full(9, y))
+    found = likelihood.log_density(LATENTS[:, None], np.full(9, y))
     assert np.allclose(found, log_density(LATENTS, y), rtol=1e-12)
 
 
@@ -37,7 +36,7 @@ def test_moments_are_those_of_draws_in_two_stages(rng):
         (Poisson(), rng.poisson(np.exp(f))),
         (StudentT(0.7, 9.0), f + 0.7 * rng.standard_t(9.0, size)),
     ]:
-        found = likelihood.moments(jnp.array([[mean]]), jnp.array([[variance]]))
+        found = likelihood.moments(np.array([[mean]]), np.array([[variance]]))
         assert found.mean == pytest.approx(y.mean(), abs=5 * y.std() / np.sqrt(size))
         assert found.variance == pytest.approx(y.var(), abs=5 * ((y - y.mean()) ** 2).std() / np.sqrt(size))
 
@@ -56,7 +55,7 @@ def student_expectation(y, mean, std, scale, nu):
 @pytest.mark.parametrize("scale", [1e-4, 0.01, 0.1, 1.0, 10.0])
 def test_student_expectations_hold_however_narrow_the_scale(nu, scale):
     for y in (0.0, 1.0, 6.0):
-        found = StudentT(scale, nu).expected_log_density(jnp.zeros((1, 1)), jnp.ones((1, 1)), jnp.array([y]))[0]
+        found = StudentT(scale, nu).expected_log_density(np.zeros((1, 1)), np.ones((1, 1)), np.array([y]))[0]
         assert found == pytest.approx(student_expectation(y, 0.0, 1.0, scale, nu), rel=1e-7, abs=1e-7)
 
 
@@ -68,13 +67,13 @@ def test_gauss_hermite_quadrature_would_fail_where_the_scale_is_narrow():
 
 
 def test_many_degrees_of_freedom_make_a_gaussian():
-    y, mean, variance = jnp.array([0.3, -2.0]), jnp.array([[1.0], [0.2]]), jnp.array([[0.5], [2.0]])
+    y, mean, variance = np.array([0.3, -2.0]), np.array([[1.0], [0.2]]), np.array([[0.5], [2.0]])
     expected = Gaussian(0.7**2).expected_log_density(mean, variance, y)
     assert np.allclose(StudentT(0.7, 1e7).expected_log_density(mean, variance, y), expected, atol=1e-5)
 
 
 def test_student_moments_that_do_not_exist_are_not_made_up():
-    mean, variance = jnp.array([[1.0]]), jnp.array([[0.2]])
+    mean, variance = np.array([[1.0]]), np.array([[0.2]])
     at_two = StudentT(0.5, 2.0).moments(mean, variance)
     assert (at_two.mean[0], at_two.variance[0]) == (1.0, np.inf)
     assert np.isnan(StudentT(0.5, 1.0).moments(mean, variance)).all()

@@ -64,9 +64,7 @@ def test_memory_that_is_short_moves_the_choice(small, monkeypatch):
 
 def test_predictions_grow_with_the_problem():
     costs = [
-        plan_solver(
-            {"h": make_planted_hypergraph(n, n, random_state=0).hypergraph}, n // 5, solver="iterative"
-        )
+        plan_solver({"h": make_planted_hypergraph(n, n, random_state=0).hypergraph}, n // 5, solver="iterative")
         for n in (1000, 10_000)
     ]
     assert costs[1].chosen.bytes > 5 * costs[0].chosen.bytes

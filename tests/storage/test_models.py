@@ -1,7 +1,7 @@
 """A saved model predicts the same to the last digit; a file that is not one is refused with a sentence."""
 
-import io
-import json
+import importlib
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -12,10 +12,14 @@ from sklearn.base import clone
 import hypergauss as hg
 from hypergauss.exceptions import FileError, LearningWarning
 from hypergauss.inference import LogNormal, SpectralFeatures
-from hypergauss.operators import JaxLaplacian
+from hypergauss.kernels import SpectralKernel
+from hypergauss.likelihoods import Bernoulli
+from hypergauss.operators import LocalLaplacian
+from hypergauss.parameters import positive
 from hypergauss.spectrum import normalised_incidence
 from tests.hypergraphs import random_hypergraph
 from tests.io.awkward import noted
+from tests.storage.files import npy, rewritten, with_content
 
 H = random_hypergraph(14, 9, seed=5)
 NAMES = list(H.vertices)
@@ -75,9 +79,12 @@ def test_a_regressor_of_the_iterative_solver_predicts_the_same_to_its_tolerance(
 
 
 def test_products_elsewhere_than_in_this_process_cannot_be_saved(tmp_path):
-    operator = JaxLaplacian.of_incidence(normalised_incidence(H))
+    class Elsewhere(LocalLaplacian):
+        pass
+
+    operator = Elsewhere.of_incidence(normalised_incidence(H))
     model = fitted_regressor(kernel=hg.kernels.Matern(hg.Spectrum.matrix_free(operator)))
-    with pytest.raises(TypeError, match="holds JaxLaplacian, which a model file cannot"):
+    with pytest.raises(TypeError, match="holds Elsewhere, which a model file cannot"):
         hg.save(model, tmp_path / "model.hypergauss")
 
 
@@ -117,14 +124,68 @@ def test_only_fitted_estimators_of_ours_can_be_saved(tmp_path):
         hg.save(hg.HypergraphGPRegressor(H), tmp_path / "m")
     with pytest.raises(TypeError, match="must be one of"):
         hg.save("a model", tmp_path / "m")
-
-    class Own(hg.kernels.Matern):
-        pass
-
-    model = fitted_regressor(kernel=Own(hg.Spectrum.of(H)))
-    with pytest.raises(TypeError, match="holds Own"):
+    model = fitted_regressor()
+    model.solver_plan_ = object()
+    with pytest.raises(TypeError, match="`solver_plan_` holds object, which a model file cannot"):
         hg.save(model, tmp_path / "m")
     assert not list(tmp_path.iterdir())
+
+
+class Cauchy(SpectralKernel):
+    """A filter of a user's own."""
+
+    width = positive(1e-3, 1e3)
+
+    def __init__(self, spectrum, width=0.1, **options):
+        super().__init__(spectrum, **options)
+        self.width = width
+        self.notes = {"by": ("me", 1.5)}
+
+    def filter(self, eigenvalues):
+        return 1 / (1 + (eigenvalues / self.width) ** 2)
+
+
+class Careful(Bernoulli):
+    """A likelihood of a user's own."""
+
+
+def test_kernels_and_likelihoods_of_a_user_are_saved_and_made_only_of_classes_that_are_named(tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    with pytest.warns(LearningWarning, match="before it converged"):
+        learned = fitted_regressor(kernel=Cauchy(hg.Spectrum.of(H)), learn=True, max_iterations=1)
+    hg.save(learned, path)
+    monkeypatch.setattr(importlib, "import_module", lambda *_: pytest.fail("a file must not import anything"))
+    with pytest.raises(FileError, match=r"holds a Cauchy of the module tests.*`load\(path, classes=\(Cauchy,\)"):
+        hg.load(path)
+    again = hg.load(path, classes=(Careful, Cauchy))
+    np.testing.assert_array_equal(again.predict(NAMES), learned.predict(NAMES))
+    assert again.kernel_.notes == learned.kernel_.notes
+    assert again.hyperparameters_ == learned.hyperparameters_
+    two = ["red" if label == "red" else "other" for label in LABELS]
+    model = hg.HypergraphGPClassifier(H, Cauchy(hg.Spectrum.of(H)), likelihood=Careful("probit"), learn=False)
+    hg.save(model.fit(NAMES[:9], two), path)
+    with pytest.raises(FileError, match="holds a C"):
+        hg.load(path, classes=[Cauchy])
+    found = hg.load(path, classes=[Cauchy, Careful])
+    assert type(found.posterior_.likelihood) is Careful
+    np.testing.assert_array_equal(found.predict_proba(NAMES), model.predict_proba(NAMES))
+
+
+def test_a_class_may_have_moved_to_another_module(tmp_path):
+    hg.save(fitted_regressor(kernel=Cauchy(hg.Spectrum.of(H))), tmp_path / "m")
+    moved = type("Cauchy", (Cauchy,), {"__module__": "elsewhere"})
+    assert type(hg.load(tmp_path / "m", classes=[moved]).kernel_) is moved
+    assert type(hg.load(tmp_path / "m", classes=[moved, Cauchy]).kernel_) is Cauchy
+    other = type("Cauchy", (Cauchy,), {"__module__": "elsewhere.still"})
+    with pytest.raises(FileError, match="holds a Cauchy"):
+        hg.load(tmp_path / "m", classes=[moved, other])
+
+
+def test_classes_must_be_classes_of_models(tmp_path):
+    hg.save(fitted_regressor(), tmp_path / "m")
+    for odd in (dict, Cauchy(hg.Spectrum.of(H))):
+        with pytest.raises(TypeError, match="`classes` must be classes of kernels"):
+            hg.load(tmp_path / "m", classes=[odd])
 
 
 @pytest.fixture(scope="module")
@@ -134,40 +195,28 @@ def file(tmp_path_factory):
     return path
 
 
-def rewritten(file, target, change=lambda members: members, method=zipfile.ZIP_STORED):
-    """Write the archive again with its members, by name, changed."""
-    with zipfile.ZipFile(file) as archive:
-        members = change({name: archive.read(name) for name in archive.namelist()})
-    with zipfile.ZipFile(target, "w", method) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return target
-
-
-def with_content(change):
-    def apply(members):
-        content = json.loads(members["content.json"])
-        change(content)
-        return members | {"content.json": json.dumps(content)}
-
-    return apply
-
-
-def npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=True)
-    return buffer.getvalue()
+def _empty(content):
+    """Add an array of zeros to the nodes, and return data, indices and row starts of a matrix without entries."""
+    content["nodes"] += [["array", 0]]
+    return [{"$node": len(content["nodes"]) - 1}] * 3
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (with_content(lambda c: c.update(format_version=2)), r"newer layout \(2\)"),
+        (with_content(lambda c: c.update(format_version=3)), r"newer layout \(3\)"),
+        (with_content(lambda c: c.update(format_version="2")), r"newer layout"),
         (with_content(lambda c: c.update(format="a poem")), "no model of hypergauss"),
         (with_content(lambda c: c.update(estimator="os.system")), "damaged"),
-        (with_content(lambda c: c["state"].update(H={"$node": 10_000})), "refers to nothing"),
-        (with_content(lambda c: c["state"].pop("kernel")), "damaged"),
+        (with_content(lambda c: c["parameters"].update(H={"$node": 10_000})), "refers to nothing"),
+        (with_content(lambda c: c["parameters"].pop("H")), "damaged.*other state: H"),
+        (with_content(lambda c: c["learned"].pop("kernel_")), "damaged.*other state: kernel_"),
+        (with_content(lambda c: c["learned"].update(fit=1)), "damaged.*other state: fit"),
         (with_content(lambda c: c["nodes"].insert(0, ["object", "Popen", {"args": "ls"}])), "damaged"),
+        (with_content(lambda c: c["nodes"].insert(0, ["own", "subprocess:Popen", {"args": "ls"}])), "holds a Popen"),
+        (with_content(lambda c: c["nodes"].insert(0, ["object", "Softmax", {"width": 1}])), "has other fields"),
+        (with_content(lambda c: c["nodes"].insert(0, ["range", 0, 10**12, 1])), "1000000000000 rows"),
+        (with_content(lambda c: c["nodes"].append(["sparse", *_empty(c), [0, 10**12]])), "1000000000000 rows"),
         (lambda m: m | {"arrays/0.npy": npy(np.array([object()], dtype=object))}, "damaged"),
         (lambda m: m | {"arrays/0.npy": m["arrays/0.npy"][:-8]}, "damaged"),
         (lambda m: m | {"../evil.npy": b"x"}, "does not belong"),
@@ -179,6 +228,60 @@ def test_a_file_that_is_damaged_newer_or_foreign_is_refused(tmp_path, file, chan
     with pytest.raises(FileError, match=message):
         hg.load(rewritten(file, tmp_path / "bad", change))
     assert [path.name for path in tmp_path.iterdir()] == ["bad"]
+
+
+def test_a_parameter_that_an_earlier_version_did_not_have_is_as_usual(tmp_path, file):
+    earlier = rewritten(file, tmp_path / "m", with_content(lambda c: c["parameters"].pop("n_starts")))
+    assert hg.load(earlier).n_starts == 2
+
+
+def test_text_of_uneven_lengths_takes_no_more_memory_than_its_file_warrants(tmp_path, file):
+    """One long name among many short ones, as NumPy holds text, is as many long ones."""
+    uneven = ["x" * 100_000, *map(str, range(10_000))]
+    bomb = rewritten(file, tmp_path / "m", with_content(lambda c: c["nodes"].append(["text", uneven, 1])))
+    tracemalloc.start()
+    hg.load(bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 64 * bomb.stat().st_size
+
+
+def test_members_that_share_their_bytes_are_refused(tmp_path, file):
+    """A table of contents may list the same bytes again and again, and so claim more than the file has."""
+    path = tmp_path / "bad"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("content.json", "{}")
+        archive.writestr("arrays/0.npy", npy(np.zeros(10_000)))
+        for number in range(1, 50):
+            again = zipfile.ZipInfo(f"arrays/{number}.npy")
+            first = archive.getinfo("arrays/0.npy")
+            for field in ("header_offset", "CRC", "compress_size", "file_size"):
+                setattr(again, field, getattr(first, field))
+            archive.filelist.append(again)
+            archive.NameToInfo[again.filename] = again
+    with pytest.raises(FileError, match="claim more bytes than it has"):
+        hg.load(path)
+
+
+def test_a_file_that_is_replaced_keeps_its_permissions_and_links(tmp_path):
+    path, link = tmp_path / "m", tmp_path / "link"
+    path.write_bytes(b"")
+    path.chmod(0o600)
+    link.symlink_to("m")
+    hg.save(fitted_regressor(), link)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert hg.load(path).solver_ == hg.load(link).solver_
+
+
+def test_a_model_of_vertices_does_not_keep_vectors_of_hyperedges(tmp_path):
+    wide = hg.Hypergraph.from_edges([[i % 5, (i * i + 1) % 5] for i in range(4000)], vertices=range(5))
+    model = hg.HypergraphGPRegressor(wide, learn=False).fit([0, 1], [0.0, 1.0])
+    assert model.kernel_.spectrum.edge_vectors.shape == (4000, 5)
+    hg.save(model, tmp_path / "m")
+    with zipfile.ZipFile(tmp_path / "m") as archive:
+        assert max(member.file_size for member in archive.infolist() if "npy" in member.filename) < 4000 * 5 * 8
+    assert hg.load(tmp_path / "m").kernel_.spectrum.edge_vectors.shape == (4000, 5)
 
 
 def test_a_compressed_archive_is_refused(tmp_path, file):

@@ -17,9 +17,9 @@ from hypergauss.cli import inputs
 from hypergauss.cli.outputs import results_folder, say, say_json, write_csv
 from hypergauss.cli.status import progress
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.storage.models import load
 from hypergauss.spectrum import Spectrum
 from hypergauss.spectrum.laplacians import normalised_incidence
+from hypergauss.storage.models import load
 
 #: Incidence matrices with a side of at most this are decomposed whole, and of larger ones this many eigenvalues.
 _WHOLE, _LEADING = 1500, 12

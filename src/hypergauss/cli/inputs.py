@@ -15,9 +15,9 @@ import pandas as pd
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import unique_index
 from hypergauss.io.hif import read_hif
 from hypergauss.io.tables import read_frame, read_table
-from hypergauss.hypergraph.names import unique_index
 
 #: A column of so many different numbers is a measurement, not a category.
 _CATEGORIES = 20

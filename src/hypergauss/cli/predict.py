@@ -11,13 +11,13 @@ import pandas as pd
 from sklearn.metrics import r2_score
 
 from hypergauss import _checks, metrics
+from hypergauss.analysis.suggestions import suggest_vertices
 from hypergauss.cli import inputs
 from hypergauss.cli.outputs import predictions, say, say_json, write_csv
 from hypergauss.cli.status import progress
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.io.tables import read_frame
 from hypergauss.storage.models import load
-from hypergauss.analysis.suggestions import suggest_vertices
 
 
 def predict(options: argparse.Namespace) -> None:

@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from hypergauss import _checks
 from hypergauss.estimators.domain import COVARIATES, Domain
 from hypergauss.hypergraph import Graph
-from hypergauss.solvers.choose import Choice, Plan, plan_solver
-from hypergauss.learning.size_exponent import search_cost
 from hypergauss.kernels import (
     Bernstein,
     Diffusion,
@@ -21,6 +19,8 @@ from hypergauss.kernels import (
     SquaredExponential,
     Sum,
 )
+from hypergauss.learning.size_exponent import search_cost
+from hypergauss.solvers.choose import Choice, Plan, plan_solver
 from hypergauss.spectrum import Spectrum, cached_spectrum
 
 KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {

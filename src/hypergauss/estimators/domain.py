@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.kernels.covariates import check_covariates
 from hypergauss.hypergraph.names import locate, unique_index
+from hypergauss.kernels.covariates import check_covariates
 
 #: The name by which covariates stand beside relations.
 COVARIATES = "covariates"

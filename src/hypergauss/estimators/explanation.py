@@ -11,9 +11,9 @@ import pandas as pd
 
 from hypergauss.estimators.domain import Domain
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.solvers.contributions import Part, edge_parts
-from hypergauss.solvers.base import Posterior
 from hypergauss.hypergraph.names import plain
+from hypergauss.solvers.base import Posterior
+from hypergauss.solvers.contributions import Part, edge_parts
 
 #: How many of each kind are shown as text.
 _SHOWN = 5

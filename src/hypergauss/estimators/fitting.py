@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.learning.search import Learned
-from hypergauss.learning.size_exponent import COARSE, Profile, search
+from hypergauss.learning.size_exponent import Profile, search
+from hypergauss.solvers.threads import threads_for
 
 
 class Fitted(NamedTuple):
@@ -36,6 +37,11 @@ class Fitted(NamedTuple):
 
 def fit(blueprint: Blueprint, task: Task) -> Fitted:
     """Learn everything, the size exponents relation by relation, and condition on the data."""
+    with threads_for(len(task.rows)):
+        return _fit(blueprint, task)
+
+
+def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     exponents, profiles = dict(blueprint.exponents), {}
     if blueprint.searched:
         attempt: Attempt | None = None
@@ -54,7 +60,7 @@ def _profile(
     blueprint: Blueprint, task: Task, exponents: dict[str, float | None], name: str, start: Attempt | None
 ) -> Profile:
     """Search one relation's exponent, the others held."""
-    coarse = COARSE / len(task.rows)
+    coarse = task.coarse_gain / len(task.rows)
 
     def learn_at(exponent: float, previous: Attempt | None, *, worthless_below: float) -> Attempt:
         kernel = blueprint.kernel_at({**exponents, name: exponent})

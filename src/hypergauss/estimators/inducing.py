@@ -11,8 +11,8 @@ from hypergauss import _checks
 from hypergauss.estimators.domain import Domain
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.selection import select_inducing_vertices
-from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
 from hypergauss.kernels import Kernel
+from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
 
 #: Inducing variables for a kernel, or None for exact conditioning.
 InducingFor = Callable[[Kernel], Inducing | None]

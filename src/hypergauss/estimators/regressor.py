@@ -24,7 +24,6 @@ from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.solvers.base import Posterior
 from hypergauss.solvers.choose import Choice
 from hypergauss.solvers.sites import Observations, check_observations
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -73,6 +73,9 @@ class Attempt(NamedTuple):
 
 class Task(ABC):
     """Data, a model for any kernel, and how to learn it."""
+
+    #: The gain of an iteration, in nats, that ends learning at an exponent of a profile; the chosen one is learned out.
+    coarse_gain: ClassVar[float]
 
     def __init__(self, rows: np.ndarray, how: How) -> None:
         self.rows, self.how = rows, how
@@ -145,6 +148,8 @@ class GaussianTask(Task):
         Settings.
     """
 
+    coarse_gain: ClassVar[float] = 1e-5  # evaluations are cheap, and ridges of the evidence long and flat
+
     def __init__(
         self, measured: Observations, centre: np.ndarray, scale: float, *, noise_variance: float, how: How
     ) -> None:
@@ -183,6 +188,8 @@ class LatentTask(Task):
     how : How
         Settings.
     """
+
+    coarse_gain: ClassVar[float] = 1e-3  # each evaluation moves all sites
 
     def __init__(
         self,

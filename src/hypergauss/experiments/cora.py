@@ -30,6 +30,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.decomposition import KernelPCA
 from sklearn.preprocessing import normalize
 
+from hypergauss.analysis.smoothing import smooth_covariates
 from hypergauss.datasets import fetch_cora_coauthorship
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import LearningWarning
@@ -38,7 +39,6 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential, Sum
 from hypergauss.metrics import accuracy, expected_calibration_error, log_predictive_density, reliability
 from hypergauss.plotting.figures import reliability_diagram
-from hypergauss.analysis.smoothing import smooth_covariates
 from hypergauss.spectrum import Spectrum
 
 #: Chosen by the accuracy of GP regression of one-hot labels on the validation quarters of seeds 0 to 2 and 0 to 4.

@@ -13,7 +13,7 @@ import numpy as np
 from hypergauss import parameters
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import elbo, likelihood_sites
-from hypergauss.kernels import Matern
+from hypergauss.kernels import Kernel, Matern
 from hypergauss.learning.adam import Adam
 from hypergauss.solvers.base import ExactSolver
 from hypergauss.solvers.sites import NaturalSites
@@ -84,7 +84,7 @@ def elbo_gradient(model: LatentModel, solver: ExactSolver, y: np.ndarray, sites:
     return of_partition + solver.pull_back_product(model.kernel, np.hstack(left), np.hstack(right))
 
 
-def _stepped(kernel: Matern, gradient: np.ndarray, adam: Adam) -> Matern:
+def _stepped(kernel: Kernel, gradient: np.ndarray, adam: Adam) -> Kernel:
     """Return the kernel after a step of Adam in t, where each hyperparameter, as it is shown, is log(1 + e^t)."""
     free = parameters.slots(kernel)
     inverted = np.array([slot.coordinate.shown_as is not None for slot in free])  # nu is held as 1 / nu

@@ -27,8 +27,8 @@ from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference import LogNormal
-from hypergauss.plotting.maps import draw_map, place_labels
 from hypergauss.metrics import hull_agreement, kmeans_agreement, nearest_neighbour_accuracy
+from hypergauss.plotting.maps import draw_map, place_labels
 
 #: Table 2 of the paper: adjusted mutual information, homogeneity and completeness by convex hulls.
 PAPER = {"paper: hypergraph GPLVM": (0.689, 0.774, 0.683), "paper: spectral": (0.606, 0.668, 0.633)}

@@ -99,6 +99,7 @@ def learn_in_batches(
         Called with a line of text after each pass.
     """
     inducing.check(model.kernel)
+    parameters.check_own_formulas(model)
     rng = np.random.default_rng(seed)
     n, size = len(rows), min(batch_size, len(rows))
     targets = np.asarray(y, dtype=np.float64)

@@ -23,7 +23,7 @@ from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
 
 #: The loop ends when a step gains less than this for each observation: while learning, and for a final answer.
-LOOSE, TIGHT = 1e-7, 1e-12
+LOOSE, TIGHT = 1e-8, 1e-12
 #: Or after this many steps, or at this step length.
 _MOST_STEPS, _SHORTEST = 300, 1e-6
 #: How a step's length follows success and failure. Where full steps, of length 1, creep, longer ones do not.
@@ -32,8 +32,12 @@ _GROWTH, _SHRINKAGE, _LONGEST = 1.5, 0.3, 16.0
 _NEAR = 1e-2
 #: Steps that the next one is mixed from, the share of what they leave that is taken, and how many are tried at once.
 _MEMORY, _DAMPING, _MOST_MIXED = 8, 0.3, 40
+#: Steps may be expected to gain this many times what the last one gained.
+_HOPE = 10.0
+#: Hyperparameters whose objective will be lower than the best by this much, for each observation, are only passed by.
+_PASSED_BY = 0.1
 #: The gain of an iteration, for each observation, that ends a search over hyperparameters.
-_LEAST_GAIN = 1e-6
+_LEAST_GAIN = 1e-7
 
 
 class Settled(NamedTuple):
@@ -62,9 +66,7 @@ class SiteObjective(Objective):
         Where to begin.
     """
 
-    def __init__(
-        self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None
-    ) -> None:
+    def __init__(self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None) -> None:
         self.solver, self.y = solver, np.asarray(y, dtype=np.float64)
         self.sites = NaturalSites.empty(len(self.y), num_latents) if start is None else start
         self.tolerance = LOOSE
@@ -78,6 +80,11 @@ class SiteObjective(Objective):
     def least_gain(self) -> float:
         """What sites that have settled to their own tolerance leave no doubt of."""
         return _LEAST_GAIN
+
+    @property
+    def worthless_below(self) -> float:
+        """A value that a line search turns away from, so that sites there need not settle."""
+        return self._highest - _PASSED_BY * len(self.y)
 
     @property
     def state(self) -> NaturalSites:
@@ -120,7 +127,11 @@ class Tried(NamedTuple):
 
 
 def move_sites(
-    model: LatentModel, start: NaturalSites, attempt: Callable[[NaturalSites], Tried], tolerance: float = TIGHT
+    model: LatentModel,
+    start: NaturalSites,
+    attempt: Callable[[NaturalSites], Tried],
+    tolerance: float = TIGHT,
+    worthless_below: float = -np.inf,
 ) -> Settled:
     """Move sites towards their targets until the value stops rising.
 
@@ -138,6 +149,8 @@ def move_sites(
         Tries sites.
     tolerance : float
         The gain, for each observation, below which a step is the last.
+    worthless_below : float
+        Sites that cannot be expected to reach this need not settle.
     """
     n = len(start.shift)
     enough, near = tolerance * n, _NEAR * n
@@ -154,10 +167,12 @@ def move_sites(
             continue
         gain = there.value - here.value
         sites, here, step = trial, there, min(_LONGEST, _GROWTH * step)
+        if there.value + _HOPE * gain < worthless_below:
+            break
         if gain <= near:
             sites, here, more = _mix(model, sites, here, attempt, enough, near)
             taken += more
-            if more < _MOST_MIXED:
+            if more < _MOST_MIXED or here.value + _HOPE * near < worthless_below:
                 break
     return Settled(sites, here.marginals, here.value)
 

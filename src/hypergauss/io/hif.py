@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.exceptions import FileError
-from hypergauss.io.files import existing_file, read_text, written_whole
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph.names import plain
+from hypergauss.io.files import existing_file, read_text, written_whole
 
 _NETWORK_TYPES = ("undirected", "directed", "asc")
 _DIRECTIONS = ("head", "tail")

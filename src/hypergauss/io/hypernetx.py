@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.attributes import Attributes
 
 
 def from_hypernetx(network: Any) -> Hypergraph:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hypergauss import _checks
-from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.attributes import Attributes
 
 #: The first part of a node's name where a vertex and a hyperedge have the same.
 _SIDES = ("vertex", "edge")

@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.hypergraph.assembly import Numbered
 from hypergauss.exceptions import FileError
-from hypergauss.io.files import existing_file, read_text, written_whole, wrong_encoding
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.assembly import Numbered
+from hypergauss.io.files import existing_file, read_text, written_whole, wrong_encoding
 from hypergauss.io.numbering import number_text
 
 _TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}

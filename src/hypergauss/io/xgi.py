@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from hypergauss import _checks
-from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph.names import plain
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Added to a covariance, relative to its largest variance, before a prior draw's Cholesky factorisation.
 _JITTER = 1e-10
+#: Vertices whose covariances show whether a formula has the derivatives it should have.
+_FEW = 8
 
 
 class Structure(NamedTuple):
@@ -60,6 +62,9 @@ class Kernel(Parametrised, ABC):
         """Return the kernel times a positive number: as a rule, with another ``variance``."""
         return parameters.with_value(self, ("variance",), np.asarray(self.variance * factor))  # type: ignore[attr-defined]
 
+    #: The formula that a kernel of one's own writes.
+    _formula: ClassVar[str] = "cross"
+
     # ------------------------------------------------ structure; a kernel without it keeps these defaults
 
     @property
@@ -91,7 +96,7 @@ class Kernel(Parametrised, ABC):
         raise NotImplementedError(f"{type(self).__name__} has no features")
 
     def weights(self) -> np.ndarray:
-        """Return the weight of each feature, shape (r,), of a kernel with a uniform remainder."""
+        """Return the weight of each feature, shape (r,)."""
         return self.structure(None).weights
 
     def remainder(self, inputs: Any) -> np.ndarray:
@@ -123,6 +128,16 @@ class Kernel(Parametrised, ABC):
     def same_vertex(self, left: Any, right: Any) -> np.ndarray | float:
         """Return 1 where two inputs are one vertex, which shares its remainder, shape (n, m); 0 without a remainder."""
         raise NotImplementedError(f"{type(self).__name__} has no remainder")
+
+    def check_formulas(self) -> None:
+        """Refuse a covariance whose complex steps are not its derivatives."""
+        few = np.arange(min(self.num_vertices, _FEW))
+        if self.rank is not None or not self.has_eigenvectors:
+            inputs = None if self.has_uniform_remainder else self.inputs(few)
+            parameters.check_derivatives(self, lambda kernel: tuple(kernel.structure(inputs)), self._formula)
+        else:
+            inputs = self.inputs(few)
+            parameters.check_derivatives(self, lambda kernel: kernel.cross(inputs, inputs), self._formula)
 
     # ------------------------------------------------ what users call
 
@@ -185,4 +200,6 @@ class Kernel(Parametrised, ABC):
 
     def __repr__(self) -> str:
         found = parameters.values(self, free_only=False)
-        return f"{type(self).__name__}({', '.join(f'{name}={parameters.brief(value)}' for name, value in found.items())})"
+        return (
+            f"{type(self).__name__}({', '.join(f'{name}={parameters.brief(value)}' for name, value in found.items())})"
+        )

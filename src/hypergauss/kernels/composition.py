@@ -89,6 +89,12 @@ class Sum(Kernel):
         arrays = list(parts.values())
         return arrays[0] if len(arrays) == 1 else np.hstack(arrays)
 
+    def weights(self) -> np.ndarray:  # noqa: D102
+        parts: dict[int, Any] = {}
+        for block, term in zip(self.blocks, self.terms, strict=True):
+            parts[block] = parts.get(block, 0.0) + term.weights()
+        return np.concatenate(list(parts.values()))
+
     def structure(self, inputs: tuple[Any, ...] | None) -> Structure:  # noqa: D102
         inputs = (None,) * len(self.terms) if inputs is None else inputs
         parts: dict[int, Any] = {}

@@ -64,7 +64,9 @@ class SquaredExponential(Kernel):
         d_j^2 are squared distances in column j, and (x - z)^2 = x^2 - 2 x z + z^2 makes three products of them.
         """
         slopes = adjoint * self.cross(left, right)
-        by_column = slopes.sum(axis=1) @ left**2 + slopes.sum(axis=0) @ right**2 - 2 * ((slopes @ right) * left).sum(axis=0)
+        by_column = (
+            slopes.sum(axis=1) @ left**2 + slopes.sum(axis=0) @ right**2 - 2 * ((slopes @ right) * left).sum(axis=0)
+        )
         of_lengthscale = by_column / self.lengthscale**3
         if self.lengthscale.ndim == 0:
             of_lengthscale = of_lengthscale.sum()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import comb
+from scipy.special import comb, log1p
 
 from hypergauss import _checks
 from hypergauss.kernels.spectral import SpectralKernel
-from hypergauss.parameters import positive, reciprocal
+from hypergauss.parameters import Coordinate, positive, reciprocal
 from hypergauss.spectrum import Spectrum
+
+#: Up to nu = 30, (2 nu / lengthscale^2)^-nu lies within 1e-240 and 1e140, whatever lengthscale learning may try.
+_LEAST_INVERSE_NU = 1 / 30
 
 
 def matern(eigenvalues: np.ndarray, inverse_nu: Any, lengthscale: Any) -> np.ndarray:
@@ -72,6 +76,11 @@ class Matern(SpectralKernel):
     def nu(self) -> float:
         """The smoothness, infinite for the diffusion kernel."""
         return 1.0 / float(self.inverse_nu) if self.inverse_nu else float("inf")
+
+    def coordinate(self, field: str) -> Coordinate:
+        """Return the declared coordinate; the paper's unnormalised form has to leave nu = infinity out."""
+        found = super().coordinate(field)
+        return found if self.normalise or field != "inverse_nu" else replace(found, lower=_LEAST_INVERSE_NU)
 
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         phi = matern(eigenvalues, self.inverse_nu, self.lengthscale)
@@ -196,8 +205,9 @@ def _restrict(coefficients: np.ndarray, left: float, right: float) -> np.ndarray
 
 
 def _log1p_ratio(x: np.ndarray, t: Any) -> np.ndarray:
-    """Return log(1 + t x) / t, continued to x at t = 0, with exact derivatives there."""
+    """Return log(1 + t x) / t, continued to x at t = 0, with exact derivatives there and on the way."""
     small = np.real(t * x) < 1e-5
     safe = np.where(small, 1.0, t)
     series = x * (1 - t * x / 2 + (t * x) ** 2 / 3)
-    return np.where(small, series, np.log1p(safe * x) / safe)
+    # SciPy's logarithm keeps the digits of complex numbers near 1, which NumPy's loses.
+    return np.where(small, series, log1p(safe * x) / safe)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -70,12 +70,13 @@ class SpectralKernel(Kernel):
     ...         return 1 / (1 + (eigenvalues / self.width) ** 2)
     >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
     >>> print(Cauchy(Spectrum.of(H), variance=2.0).gram().round(2))
-    [[1.52 2.   1.36]
-     [2.   2.95 2.  ]
-     [1.36 2.   1.52]]
+    [[1.56 2.   1.33]
+     [2.   2.89 2.  ]
+     [1.33 2.   1.56]]
     """
 
     variance: np.ndarray = positive()
+    _formula: ClassVar[str] = "filter"
 
     def __init__(
         self, spectrum: Spectrum, *, variance: float = 1.0, normalise: bool = True, fixed: str | Sequence[str] = ()
@@ -149,9 +150,7 @@ class SpectralKernel(Kernel):
         if self.normalise:
             return float(self.variance)
         spectrum, density = self.spectrum, self.density()
-        return float(
-            self.variance * (spectrum.node_weights @ density.known + spectrum.rest_share * density.background)
-        )
+        return float(self.variance * (spectrum.node_weights @ density.known + spectrum.rest_share * density.background))
 
     def inputs(self, rows: np.ndarray) -> Vertices:  # noqa: D102
         return Vertices(rows, self.eigenspectrum.vertex_vectors[rows])

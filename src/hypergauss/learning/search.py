@@ -146,6 +146,8 @@ def maximise(
         Called with a line of text after each iteration.
     """
     first = _within(model, parameters.pack(model))
+    if max_iterations > 0:
+        parameters.check_own_formulas(model)
     tried = 0
     starts = [model]
     if max_iterations > 0 and len(first):
@@ -371,4 +373,3 @@ def _random_starts(
     candidates = np.clip(first + rng.normal(scale=1.5, size=shape), limits[:, 0], limits[:, 1])
     found = sorted(((loss(point)[0], tuple(point)) for point in candidates), key=itemgetter(0))
     return [np.array(point) for value, point in found[:n_starts] if value < _FAILED]
-

@@ -20,9 +20,6 @@ WORTHWHILE_GAIN = 0.05
 #: An exponent whose objective will be this much lower than the best is not worth more evaluations.
 CLEARLY_WORSE = 3.0
 
-#: The gain of an iteration, in nats, that ends learning at an exponent of the profile; the chosen one is learned out.
-COARSE = 1e-5
-
 #: How many values are tried at most, as a rule: three to bracket, two for each of four halvings.
 NUM_TRIALS = 11
 

@@ -24,6 +24,8 @@ _ACCEPTED, _FORESEEN = 0.1, 0.7
 _OUT_OF_REACH = 10.0
 #: By how much the box shrinks after a step that was not taken, and at least grows after one that went as foreseen.
 _SHRINKAGE, _GROWTH = 0.3, 2.0
+#: Iterations towards the top of a model, which a ridge that hardly rises would have thousands of.
+_MOST_ITERATIONS = 200
 
 
 class LocalModel(NamedTuple):
@@ -126,9 +128,11 @@ def _top_within(model: LocalModel, theta: np.ndarray, limits: np.ndarray, width:
     scale = max(float(np.abs(model.gradient).max()), 1e-300)
 
     def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
-        gain, gradient = model.gain(point)
+        with np.errstate(all="ignore"):  # at the edge of a range a filter may overflow: no step ends there
+            gain, gradient = model.gain(point)
         return -gain / scale, -gradient / scale
 
     box = np.clip(theta[:, None] + np.array([-width, width]), limits[:, :1], limits[:, 1:])
-    found = minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=box, options={"ftol": 1e-12, "gtol": 1e-9})
+    options = {"ftol": 1e-12, "gtol": 1e-9, "maxiter": _MOST_ITERATIONS}
+    found = minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=box, options=options)
     return found.x, -float(found.fun) * scale

@@ -9,7 +9,7 @@ the latents. A likelihood of your own needs one formula: with one latent functio
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,13 @@ from hypergauss.likelihoods.quadrature import expectation, gaussian_nodes, trape
 from hypergauss.parameters import Parametrised
 
 _STEP = 1e-20
-#: Points, and radius, of the circle around a latent value by which Cauchy's formula gives derivatives up to the third.
-_CIRCLE, _RADIUS = 16, 0.1
-#: The step of a difference of two values.
-_DIFFERENCE = 1e-6
+#: Points of the circle around a latent value by which Cauchy's formula gives derivatives up to the third, and radii to
+#: try, since a formula may be singular nearby: until coefficients of high order are this share of those of low order.
+_CIRCLE, _RADII, _ALIASED, _ROUNDING = 16, (0.1, 0.01, 0.001), 1e-10, 1e-14
+#: A standard deviation below which a function is straight: E g'' is g'' at the mean, where quadrature is all rounding.
+_NARROW = 1e-5
+#: Latents at which a formula is tried, and the step of a difference of two values.
+_PROBES, _DIFFERENCE = np.array([-0.7, 0.3, 1.4]), 1e-6
 
 
 class Expectation(NamedTuple):
@@ -37,6 +40,9 @@ class Likelihood(Parametrised, ABC):
 
     All methods work on n vertices at once: latents have shape (n, L), observations shape (n,).
     """
+
+    #: The formula that a likelihood of one's own writes.
+    _formula: ClassVar[str] = "expected_log_density"
 
     @property
     @abstractmethod
@@ -90,6 +96,21 @@ class Likelihood(Parametrised, ABC):
         """Return the gradient of the sum of E log p(y | f) in the likelihood's own coordinates, shape (p,)."""
         return parameters.pull_back(self, lambda own: own.expected_log_density(mean, variance, y), 1.0)
 
+    def check_formulas(self) -> None:
+        """Refuse a log density whose complex steps are not its derivatives, in its own or in the latents' parameters."""
+        # A label, a count and a measurement alike may be 1.
+        y, shape = np.ones(len(_PROBES)), (len(_PROBES), self.num_latents)
+        mean = _PROBES[:, None] * (1 + np.arange(self.num_latents)) / self.num_latents
+        variance = np.broadcast_to(0.5 + _PROBES[:, None] ** 2, shape)
+        parameters.check_derivatives(self, lambda own: own.expected_log_density(mean, variance, y), self._formula)
+        found = self.expectation(mean, variance, y)
+        for latent in range(self.num_latents):
+            step = _DIFFERENCE * (np.arange(self.num_latents) == latent)
+            ahead, behind = (self.expected_log_density(mean + sign * step, variance, y) for sign in (1, -1))
+            difference = (ahead - behind) / (2 * _DIFFERENCE)
+            formula = f"`{self._formula}` of {type(self).__name__}"
+            parameters.check_slope(found.in_mean[:, latent], difference, formula, "latent")
+
     # ------------------------------------------------ what Laplace's method asks for
 
     def slope(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -127,8 +148,10 @@ class OneLatent(Likelihood):
     ...         return -np.sqrt(1 + ((y - latent) / self.scale) ** 2) - np.log(self.scale)
     >>> found = Laplacian().expectation(np.zeros((1, 1)), np.ones((1, 1)), np.array([2.0]))
     >>> found.value.round(3), found.in_mean.ravel().round(3)
-    (array([-2.321]), array([0.789]))
+    (array([-2.306]), array([0.811]))
     """
+
+    _formula: ClassVar[str] = "pointwise"
 
     @property
     def num_latents(self) -> int:  # noqa: D102
@@ -140,10 +163,25 @@ class OneLatent(Likelihood):
 
     def derivatives(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the first three derivatives of `pointwise` in the latent, by Cauchy's formula on a small circle."""
-        turn = np.exp(2j * np.pi * np.arange(_CIRCLE) / _CIRCLE)
-        values = self.pointwise(latent[..., None] + _RADIUS * turn, y[..., None])
-        first, second, third = ((values * turn**-k).mean(axis=-1).real / _RADIUS**k for k in (1, 2, 3))
-        return first, 2 * second, 6 * third
+        found, is_right = self._on_circle(latent, y, _RADII[0])
+        for radius in _RADII[1:]:
+            if is_right.all():
+                break
+            smaller, is_now_right = self._on_circle(latent, y, radius)
+            found, is_right = np.where(is_right, found, smaller), is_right | is_now_right
+        return self.with_slope(latent, y)[1], found[0], found[1]
+
+    def _on_circle(self, latent: np.ndarray, y: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the second and third derivatives by one circle, and whether the formula is analytic well beyond it.
+
+        The coefficients c_k radius^k of Taylor's series are those of Fourier's on the circle, with c_(k + 16) added to
+        c_k: c_15 and c_14, which stand where an analytic function has none, tell how much that is.
+        """
+        around = np.exp(2j * np.pi * np.arange(_CIRCLE) / _CIRCLE)
+        c = np.fft.fft(self.pointwise(latent[..., None] + radius * around, y[..., None])) / _CIRCLE
+        size = np.abs(c)
+        is_right = size[..., -2:].max(axis=-1) <= _ALIASED * size[..., 1:4].max(axis=-1) + _ROUNDING * size[..., 0]
+        return np.stack([2 * c[..., 2].real / radius**2, 6 * c[..., 3].real / radius**3]), is_right
 
     def log_density(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.pointwise(latents[:, 0], y)
@@ -156,7 +194,11 @@ class OneLatent(Likelihood):
         z, weights = trapezoid()
         f = gaussian_nodes(mean[:, 0], variance[:, 0], z)
         value, slope = self.with_slope(f, y[:, None])
-        in_variance = slope @ (z * weights) / (2 * np.sqrt(np.maximum(variance[:, 0], 1e-300)))
+        std = np.sqrt(variance[:, 0])
+        in_variance = slope @ (z * weights) / (2 * np.maximum(std, _NARROW))
+        narrow = std < _NARROW
+        if narrow.any():
+            in_variance[narrow] = self.derivatives(mean[narrow, 0], y[narrow])[1] / 2
         return Expectation(value @ weights, (slope @ weights)[:, None], in_variance[:, None])
 
     def with_slope(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

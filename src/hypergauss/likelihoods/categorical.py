@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.fft
-from scipy.special import erfc, log_softmax, softmax
+from scipy.special import erfc, softmax
 
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification, Expectation
@@ -59,7 +59,8 @@ class Softmax(LatentForEachClass):
         return True
 
     def log_density(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
-        return _pick(log_softmax(latents, axis=1), y)
+        relative = latents - latents.max(axis=1, keepdims=True)
+        return _pick(relative, y) - np.log(np.exp(relative).sum(axis=1))
 
     def expected_log_density(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.expectation(mean, variance, y).value
@@ -81,7 +82,7 @@ class Softmax(LatentForEachClass):
         return p[:, :, None] * (np.eye(self.num_classes) - p[:, None, :])
 
     def curvature_slope(self, latents: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the gradient of the sum of weights_l p_l (1 - p_l): dp_l / df_m = p_l ([l = m] - p_m)."""  # noqa: D401
+        """Return the gradient of the sum of weights_l p_l (1 - p_l): dp_l / df_m = p_l ([l = m] - p_m)."""
         p = softmax(latents, axis=1)
         by_class = weights * (1 - 2 * p) * p
         return by_class - p * by_class.sum(axis=1, keepdims=True)
@@ -235,7 +236,7 @@ def _largest_with_slopes(
     along = falls.sum(axis=1)
     np.put_along_axis(in_mean, own, along.sum(axis=1, keepdims=True), axis=1)
     np.put_along_axis(in_std, own, (along @ z)[:, None], axis=1)
-    return product.sum(axis=1), in_mean, in_std / (2 * np.sqrt(np.maximum(variance, 1e-300)))
+    return product.sum(axis=1), in_mean, in_std / (2 * std)
 
 
 def _pick(values: np.ndarray, y: np.ndarray) -> np.ndarray:

@@ -14,16 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import metrics
 from hypergauss._version import __version__
 from hypergauss.analysis.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
+from hypergauss.analysis.suggestions import suggest_vertices
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
-from hypergauss.inference.latents import SampledLatents
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.solvers.contributions import edge_values
+from hypergauss.inference.latents import SampledLatents
 from hypergauss.kernels import Product, SpectralKernel, Sum
 from hypergauss.report.words import learned
-from hypergauss.spectrum import Spectrum
+from hypergauss.solvers.contributions import edge_values
+from hypergauss.spectrum import EigenSpectrum, Spectrum
 from hypergauss.spectrum.leading import leading_subspace
-from hypergauss.analysis.suggestions import suggest_vertices
 
 #: Of intervals, and how many standard deviations that is.
 _LEVEL = 0.9
@@ -179,7 +179,7 @@ def _layout(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _leading_vectors(spectrum: Spectrum) -> np.ndarray:
-    if not spectrum.is_matrix_free:
+    if isinstance(spectrum, EigenSpectrum):
         return spectrum.vertex_vectors
     operator = spectrum.source.multiplier()
     return operator.array(leading_subspace(operator.in_single(), 3, np.random.default_rng(0)).vectors).astype(float)

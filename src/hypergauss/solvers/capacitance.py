@@ -62,24 +62,31 @@ def capacitance(G: np.ndarray, weights: np.ndarray) -> Capacitance:
 
     Raises `NumericalError` where I + G W has no positive determinant: prior times sites is then no distribution.
     """
-    largest = np.abs(weights).max(initial=0.0)
-    if weights.min(initial=0.0) < -_ROUNDING * largest:
-        return _ByLU(G, weights)
-    return _ByCholesky(G, np.maximum(weights, 0.0))
+    root = root_of(weights)
+    return _ByLU(G, weights) if root is None else _ByCholesky(G, root)
+
+
+def root_of(weights: np.ndarray) -> np.ndarray | None:
+    """Return W^1/2 where no weight is negative but by rounding, else None."""
+    if len(weights) and weights.min() < -_ROUNDING * np.abs(weights).max():
+        return None
+    return np.sqrt(np.maximum(weights, 0.0))
 
 
 class _ByCholesky(Capacitance):
-    def __init__(self, G: np.ndarray, weights: np.ndarray) -> None:
-        self._G, self._weights, self._root = G, weights, np.sqrt(weights)
-        M = self._root[:, None] * G * self._root
+    def __init__(self, G: np.ndarray, root: np.ndarray) -> None:
+        self._G, self._weights, self._root = G, root**2, root
+        M = G * (root[:, None] * root)
         # As much as rounding may have taken off M's least eigenvalue, so that huge weights do not end the
         # factorisation.
         diagonal = M.reshape(-1)[:: len(M) + 1]
         diagonal += 1.0 + _SLACK * diagonal.sum()
         self._factor, info = dpotrf(M, lower=1, clean=1)
-        if info != 0 or not np.isfinite(self._factor[-1:, -1:]).all():
+        # A factorisation that broke off leaves numbers that have no logarithm; one of NaN does not break off.
+        roots = self._factor.reshape(-1, order="A")[:: len(M) + 1]
+        if info != 0 or not np.isfinite(roots).all():
             raise NumericalError(_failed(len(G)))
-        self.log_det = 2 * float(np.log(np.diagonal(self._factor)).sum())
+        self.log_det = 2 * float(np.log(roots).sum())
 
     @property
     def size(self) -> int:

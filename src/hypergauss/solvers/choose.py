@@ -84,9 +84,7 @@ def learn(
     return maximise(chosen.objective(observations), model, **options)
 
 
-def solver_for(
-    kernel: Kernel, rows: np.ndarray, solver: Choice = "auto", inducing: Inducing | None = None
-) -> Solver:
+def solver_for(kernel: Kernel, rows: np.ndarray, solver: Choice = "auto", inducing: Inducing | None = None) -> Solver:
     """Return the solver for a kernel and sites at some vertices, prepared.
 
     "auto" is "iterative" for a kernel without eigenvectors, else "low-rank" where there are fewer features than sites.

@@ -43,7 +43,7 @@ class NumpyBlocks:
         # Of a single column by BLAS.
         return np.array([np.vdot(X, Y)]) if X.shape[1] == 1 else np.einsum("ij,ij->j", X, Y, dtype=np.float64)
 
-    def fetch(self, numbers: list[np.ndarray]) -> np.ndarray:
+    def fetch(self, numbers: list[Promise]) -> np.ndarray:
         """Return arrays of one shape as one array."""
         return np.asarray(numbers, dtype=np.float64)
 
@@ -58,6 +58,9 @@ class NumpyBlocks:
     def concatenate(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Return blocks side by side."""
         return np.hstack(parts)
+
+
+NUMPY = NumpyBlocks()
 
 
 class Solution(NamedTuple):
@@ -108,7 +111,7 @@ def conjugate_gradients(
     max_iterations: int,
     precondition: Product | None = None,
     start: Block | None = None,
-    blocks: Blocks | None = None,
+    blocks: Blocks = NUMPY,
     in_preconditioned_norm: bool = False,
 ) -> Solution:
     """Solve B X = rhs, each column until its residual is ``tolerance`` times its right-hand side.
@@ -128,12 +131,11 @@ def conjugate_gradients(
         After which it ends in any case.
     start : block, shape (N, m), optional
         Where to begin; the tridiagonal matrices are then those of what it leaves, not of the right-hand sides.
-    blocks : Blocks, optional
-        Inner products of the blocks, and where they are kept; NumPy's if not given.
+    blocks : Blocks
+        Inner products of the blocks, and where they are kept; NumPy's unless given.
     in_preconditioned_norm : bool
         Whether the size of a residual r is the root of r' M r, not of r' r.
     """
-    blocks = NumpyBlocks() if blocks is None else blocks
     precondition = _identity if precondition is None else precondition
     count = rhs.shape[1]
     x = rhs * 0 if start is None else start

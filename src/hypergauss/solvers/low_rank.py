@@ -17,7 +17,6 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
 from hypergauss.kernels.base import Structure
 from hypergauss.solvers.base import (
@@ -30,7 +29,8 @@ from hypergauss.solvers.base import (
     leave_one_out,
     relative_sites,
 )
-from hypergauss.solvers.capacitance import Capacitance, Product, capacitance
+from hypergauss.solvers.capacitance import Capacitance, capacitance
+from hypergauss.solvers.feature_space import condition_in_features, marginals_in_features
 from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Rows of features gathered at once, to keep memory at what the spectrum itself takes.
@@ -135,12 +135,8 @@ class LowRankSolver(ExactSolver):
 
     def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
         F, structure = self.features(kernel)
-        try:
-            found = [_condition(F, structure, *site) for site in relative_sites(mean, sites)]
-        except NumericalError:
-            return Marginals.improper(sites)
         unexplained = np.reshape(self.unexplained(kernel), (-1, 1)) if self.features_move else 0.0
-        return Marginals.of(found, mean, sites)._replace(unexplained=unexplained)
+        return marginals_in_features(F, structure, mean, sites)._replace(unexplained=unexplained)
 
     def pull_back(  # noqa: D102
         self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites, in_unexplained: np.ndarray
@@ -150,7 +146,7 @@ class LowRankSolver(ExactSolver):
         total = Slopes(np.zeros(rank), np.zeros(n), np.zeros_like(F) if self.features_move else None)
         in_mean = np.zeros(len(mean))
         for latent, (relative, b) in enumerate(relative_sites(mean, sites)):
-            found = _condition(F, structure, relative, b)
+            found = condition_in_features(F, structure, relative, b)
             alpha = (relative - b * found.centred)[:, None]
             own = self._slopes(found.system, F, structure.weights, found.h, alpha, F.T @ alpha, 1)
             total = Slopes(*(None if a is None else a + b for a, b in zip(total, own, strict=True)))  # type: ignore[operator,arg-type]
@@ -207,37 +203,6 @@ class _Reduced(NamedTuple):
     @classmethod
     def of(cls, F: np.ndarray, y: np.ndarray) -> _Reduced:
         return cls(y, F.T @ F, F.T @ y, F.sum(axis=0), float((y**2).sum()), y.sum(axis=0))
-
-
-class _LowRankLatent(NamedTuple):
-    """As `ConditionedLatent`, with the system it was found by and D^-1 = diag(h)."""
-
-    centred: np.ndarray
-    variance: np.ndarray
-    log_partition: float
-    smooth: Product
-    system: Capacitance
-    h: np.ndarray
-
-
-def _condition(F: np.ndarray, structure: Structure, relative: np.ndarray, precision: np.ndarray) -> _LowRankLatent:
-    """Condition on sites exp(relative f - precision f^2 / 2)."""
-    rho = structure.remainder
-    keep = 1 / (1 + rho * precision)
-    if not keep.min() > 0:
-        raise NumericalError("Negative precisions of sites outweigh the prior.")
-    h = precision * keep
-    system = capacitance((F.T * h) @ F, structure.weights)
-    spread, product = system.spread(F)
-    own = keep * rho
-
-    def smooth(x: np.ndarray) -> np.ndarray:
-        return keep * product(keep * x) + own * x
-
-    centred = smooth(relative)
-    log_det = system.log_det - float(np.log(keep).sum())
-    log_z = (float(relative @ centred) - log_det) / 2
-    return _LowRankLatent(centred, keep**2 * spread + own, log_z, smooth, system, h)
 
 
 class LowRankPosterior(Posterior):

@@ -13,7 +13,7 @@ import os
 import struct
 import zipfile
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,12 +53,22 @@ def write_archive(path: str | os.PathLike[str], content: Any, arrays: Sequence[n
             archive.writestr(zipfile.ZipInfo(_member(number), _EPOCH), buffer.getvalue())
 
 
-def read_archive(path: str | os.PathLike[str]) -> tuple[Any, list[np.ndarray]]:
-    """Return the content and the arrays of an archive, or say that the file is damaged or none."""
+class Archive(NamedTuple):
+    """What a file holds: JSON content, numbered arrays, and the size of the file in bytes."""
+
+    content: Any
+    arrays: list[np.ndarray]
+    size: int
+
+
+def read_archive(path: str | os.PathLike[str]) -> Archive:
+    """Return what an archive holds, or say that the file is damaged or none."""
     file = existing_file(path)
     try:
         with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
+            members, size = archive.infolist(), file.stat().st_size
+            if sum(member.file_size for member in members) > size:
+                raise ValueError("its members claim more bytes than it has")
             for member in members:
                 if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
                     raise ValueError("a member is compressed or encrypted")
@@ -67,7 +77,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[Any, list[np.ndarray]]:
                 odd = next((name for name in names if name != _TEXT and not name.startswith("arrays/")), names[:1])
                 raise ValueError(f"it holds {odd!r}, which does not belong in it")
             content = json.loads(archive.read(_TEXT))
-            return content, [_array(archive.read(name)) for name in names[1:]]
+            return Archive(content, [_array(archive.read(name)) for name in names[1:]], size)
     except DAMAGE as error:
         raise FileError(f"{file} is no model of hypergauss, or is damaged: {error}. Save it again.") from error
 

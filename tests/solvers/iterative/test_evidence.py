@@ -1,12 +1,16 @@
 """The estimated log evidence: unbiased as it is, and of few sites the dense one to many digits."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
 from hypergauss import parameters
 from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern
+from hypergauss.learning.search import maximise
 from hypergauss.operators import LaplacianOperator
-from hypergauss.solvers import Iterative, learn
+from hypergauss.solvers import Iterative, learn, solver_for
 from hypergauss.solvers.iterative import determinant, spectral_evidence
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
@@ -223,3 +227,23 @@ def test_learning_with_few_probes_ends_near_the_top_of_the_dense_log_evidence():
     assert found.converged
     height = case.objective("dense").value(found.model)
     assert exact.log_evidence - 0.5 < height <= exact.log_evidence + 1e-6
+
+
+def test_fits_that_are_gone_leave_no_operator_behind():
+    case = drawn_problem()
+    observations = case.observations()
+
+    def fit(seed):
+        solver = solver_for(case.kernel, observations.rows, Iterative(n_probes=8, seed=seed))
+        learned = maximise(solver.objective(observations), case.model(), n_starts=1, max_iterations=1)
+        posterior = solver.posterior(learned.model.prior(), observations.sites(learned.model.noise_variance))
+        posterior.variance(ALL)
+        kinds = [solver.workspace.terms, solver.workspace._in_single()]
+        return posterior, [weakref.ref(operator) for terms in kinds for operator in terms.operators]
+
+    fits = [fit(seed) for seed in range(4)]
+    operators = [operator for _, kept in fits for operator in kept]
+    assert all(isinstance(operator(), LaplacianOperator) for operator in operators)
+    del fits
+    gc.collect()
+    assert [operator() for operator in operators] == [None] * 8

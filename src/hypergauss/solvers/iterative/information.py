@@ -25,7 +25,7 @@ import scipy.linalg
 from hypergauss import parameters
 from hypergauss.learning.trust_region import LocalModel
 from hypergauss.operators import Block
-from hypergauss.parameters import Parametrised
+from hypergauss.parameters import Model, Parametrised
 from hypergauss.solvers.iterative.numbers import Layout
 from hypergauss.solvers.iterative.system import System
 
@@ -153,19 +153,20 @@ class Loss(NamedTuple):
         return float(whitened @ whitened) / 8, (self.half_inverse @ whitened) @ self.slopes / 4
 
 
-#: A part of an objective: from a model to its value, and the gradient in the model's coordinates.
-Part = Callable[[Parametrised], tuple[float, np.ndarray]]
-
-
 def local_model(
-    model: Parametrised, value: float, numbers: Numbers, slopes: np.ndarray, losses: Sequence[Loss], beyond: Part
+    model: Model,
+    value: float,
+    numbers: Numbers,
+    slopes: np.ndarray,
+    losses: Sequence[Loss],
+    beyond: Callable[[Model], tuple[float, np.ndarray]],
 ) -> LocalModel:
     """Return an objective around a model: what is linear in its numbers, less the loss of each field.
 
     Parameters
     ----------
-    model : Parametrised
-        The point, with a ``kernel``.
+    model : GaussianModel or LatentModel
+        The point.
     value : float
         The objective there.
     numbers : Numbers
@@ -175,7 +176,7 @@ def local_model(
     losses : sequence of Loss
         Of each Gaussian field.
     beyond : callable
-        What else of the objective hyperparameters reach.
+        What else of the objective hyperparameters reach: from a model to a value, and the gradient in its coordinates.
     """
     here, level = numbers.of(model), beyond(model)[0]
 

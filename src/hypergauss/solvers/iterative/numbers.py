@@ -85,7 +85,7 @@ class Layout:
             coefficients = chebyshev.chebyshev_coefficients(part.density().scale * part.filter(points))[:length]
             found.append(np.outer(term.weights(kernel), coefficients).ravel())
         for feature_term in self.terms.features:
-            found += [feature_term.weights(kernel), [feature_term.remainder(kernel)]]
+            found += [feature_term.weights(kernel), np.atleast_1d(feature_term.remainder(kernel))]
         background, gains = deflated(self.terms, kernel, self.eigenvalues)
         return np.concatenate([*found, [background], gains])
 

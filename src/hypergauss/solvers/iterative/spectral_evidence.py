@@ -97,6 +97,6 @@ class SpectralEvidence(Objective):
         }
         return float(value), parameters.gather(model, gradients)
 
-    def _filtered(self, kernel: SpectralKernel) -> np.ndarray:
+    def _filtered(self, kernel: Kernel) -> np.ndarray:
         """Return the kernel's eigenvalues at all nodes, one after another."""
-        return kernel.density().scale * kernel.filter(self._nodes)
+        return kernel.density().scale * kernel.filter(self._nodes)  # type: ignore[attr-defined]

@@ -1,0 +1,99 @@
+r"""Latents given their sites, in the features of K = F W F' + diag(rho): what sites are moved by.
+
+With h = b / (1 + rho b) for precisions b, M = I + R F' diag(h) F R, R = W^1/2, and M = L L',
+
+    S = (K^-1 + B)^-1 = k T'T k + diag(k rho),    T = L^-1 R F',    k = 1 / (1 + rho b).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dtrtrs
+
+from hypergauss.exceptions import NumericalError
+from hypergauss.kernels.base import Structure
+from hypergauss.solvers.base import Marginals, relative_sites
+from hypergauss.solvers.capacitance import Capacitance, Product, capacitance, root_of
+from hypergauss.solvers.sites import NaturalSites
+
+
+class LatentInFeatures(NamedTuple):
+    """As `ConditionedLatent`, with the system it was found by and h."""
+
+    centred: np.ndarray
+    variance: np.ndarray
+    log_partition: float
+    smooth: Product
+    system: Capacitance
+    h: np.ndarray
+
+
+def condition_in_features(
+    F: np.ndarray, structure: Structure, relative: np.ndarray, precision: np.ndarray
+) -> LatentInFeatures:
+    """Condition one latent on sites exp(relative f - precision f^2 / 2), whatever the signs of the weights."""
+    rho = structure.remainder
+    keep = _kept(rho, precision)
+    h = precision * keep
+    system = capacitance((F.T * h) @ F, structure.weights)
+    spread, product = system.spread(F)
+    own = keep * rho
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        return keep * product(keep * x) + own * x
+
+    centred = smooth(relative)
+    log_det = system.log_det - float(np.log(keep).sum())
+    log_z = (float(relative @ centred) - log_det) / 2
+    return LatentInFeatures(centred, keep**2 * spread + own, log_z, smooth, system, h)
+
+
+def marginals_in_features(F: np.ndarray, structure: Structure, mean: np.ndarray, sites: NaturalSites) -> Marginals:
+    """Return the marginals of all latents; improper where prior times sites is no distribution."""
+    try:
+        root = root_of(structure.weights)
+        if root is not None:
+            return _all_at_once(F, structure.remainder, root, mean, sites)
+        found = [condition_in_features(F, structure, *site) for site in relative_sites(mean, sites)]
+    except NumericalError:
+        return Marginals.improper(sites)
+    return Marginals.of(found, mean, sites)
+
+
+def _all_at_once(F: np.ndarray, rho: np.ndarray, root: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:
+    """Return the marginals where no weight is negative: one pass over all latents, but for their triangular solves."""
+    shift, precision = sites.shift.T, sites.precision.T  # (L, n)
+    keep = _kept(rho, precision)
+    scaled = F * root
+    M = np.matmul(scaled.T * (precision * keep)[:, None, :], scaled)
+    M[:, np.arange(len(root)), np.arange(len(root))] += 1.0
+    try:
+        factors = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError as error:
+        raise NumericalError("Negative precisions of sites outweigh the prior.") from error
+    # A lower factor by rows is an upper one by columns, as LAPACK reads it without a copy.
+    T = np.stack([dtrtrs(factor.T, scaled.T, lower=0, trans=1)[0] for factor in factors])  # (L, r, n)
+    own = keep * rho
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        x = x.T
+        inside = np.matmul(T, (keep * x)[:, :, None])
+        return (keep * np.matmul(T.transpose(0, 2, 1), inside)[:, :, 0] + own * x).T
+
+    relative = (shift - precision * mean[:, None]).T
+    centred = smooth(relative)
+    variance = keep**2 * np.einsum("lrn,lrn->ln", T, T) + own
+    log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum() - np.log(keep).sum()
+    at_mean = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
+    log_z = float(at_mean + ((relative * centred).sum() - log_det) / 2)
+    return Marginals(mean + centred, variance.T, log_z, bool(np.isfinite(log_z)), smooth=smooth)
+
+
+def _kept(rho: np.ndarray, precision: np.ndarray) -> np.ndarray:
+    """Return k, the share of the remainder's variance that sites leave."""
+    keep = 1 / (1 + rho * precision)
+    if not keep.min() > 0:
+        raise NumericalError("Negative precisions of sites outweigh the prior.")
+    return keep

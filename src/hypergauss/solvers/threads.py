@@ -1,0 +1,27 @@
+"""Threads under control: small systems are factorised in one, where more would wait for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from threadpoolctl import ThreadpoolController
+
+#: Rows of a system from which a second thread pays: below, handing over work takes as long as the work.
+_LARGE = 1_000
+
+
+@contextmanager
+def threads_for(size: int) -> Iterator[None]:
+    """Give systems of this many rows one thread of BLAS if they are small, and leave it as it is if they are large."""
+    if size >= _LARGE:
+        yield
+        return
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()

@@ -1,0 +1,195 @@
+"""The classes whose objects a model file may hold, and what makes up an object of each: one table, kept by hand.
+
+A file names a class by its key here and its state by the names beside it, so that code may move and be renamed while
+files stay. Whoever adds a field to a class adds it here, with what an earlier file's objects have in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from hypergauss import parameters
+from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.exceptions import FileError
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.latents import GaussianLatents, SampledLatents
+from hypergauss.inference.mcmc.draws import Draws
+from hypergauss.inference.mcmc.whitened import Hyperprior, WhitenedModel
+from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, Product, SquaredExponential, Sum
+from hypergauss.kernels.spectral import Vertices
+from hypergauss.learning.priors import LogNormal
+from hypergauss.learning.size_exponent import Profile
+from hypergauss.likelihoods import Bernoulli, Gaussian, OrderedProbit, Poisson, RobustMax, Softmax, StudentT
+from hypergauss.parameters import Parametrised
+from hypergauss.solvers.base import Prior
+from hypergauss.solvers.iterative.options import Iterative
+from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
+from hypergauss.solvers.sites import Sites
+from hypergauss.spectrum import EigenSpectrum, GraphLaplacian, MatrixFreeSpectrum, SpectralDensity, ZhouLaplacian
+from hypergauss.spectrum.laplacians import MatrixFreeLaplacian
+
+
+def restored(cls: type, state: Mapping[str, Any]) -> Any:
+    """Return an object of a class with the given fields."""
+    if not issubclass(cls, Parametrised):
+        return cls(**state)
+    made = object.__new__(cls)
+    for name, value in state.items():
+        setattr(made, name, value)
+    return made
+
+
+class Stored(NamedTuple):
+    """A class, the names of what makes up an object, and how the object is made of it and it of the object.
+
+    Usually these are fields, which are set and taken.
+    """
+
+    cls: type
+    state: tuple[str, ...]
+    maker: Callable[..., Any] | None = None
+    taker: Callable[[Any], dict[str, Any]] | None = None
+
+    def take(self, held: Any) -> dict[str, Any]:
+        """Return what makes up an object."""
+        return {name: getattr(held, name) for name in self.state} if self.taker is None else self.taker(held)
+
+    def make(self, state: Mapping[str, Any]) -> Any:
+        """Return an object of all that makes one up and nothing else."""
+        if set(state) != set(self.state):
+            raise ValueError(f"{self.cls.__name__} has other fields")
+        ordered = {name: state[name] for name in self.state}
+        return restored(self.cls, ordered) if self.maker is None else self.maker(**ordered)
+
+
+def _profile(size_exponent: float, exponents: Any, objectives: Any) -> Profile:
+    """Return a profile; what was learned on the way there is not kept."""
+    return Profile(size_exponent, None, exponents, objectives)
+
+
+def _hyperprior(template: LatentModel, names: Sequence[str], **numbers: Any) -> Hyperprior:
+    """Return priors of hyperparameters in the order that the draws of the file have them in."""
+    free = {slot.name: slot for slot in parameters.slots(template)}
+    if sorted(free) != sorted(names):
+        raise ValueError(f"priors of {', '.join(names)} do not fit a model of {', '.join(free)}")
+    return Hyperprior(template, [free[name] for name in names], **numbers)
+
+
+def _of_hyperprior(held: Hyperprior) -> dict[str, Any]:
+    numbers = {name: getattr(held, name) for name in ("centre", "spread", "lower", "upper")}
+    return {"template": held.template, "names": [slot.name for slot in held.free], **numbers}
+
+
+_FILTER = ("spectrum", "normalise", "variance", "fixed")
+STORED = {
+    "Bernoulli": Stored(Bernoulli, ("link", "num_classes")),
+    "Bernstein": Stored(Bernstein, (*_FILTER, "coefficients")),
+    "Diffusion": Stored(Diffusion, (*_FILTER, "beta")),
+    "Draws": Stored(Draws, ("rows", "latents", "log_likelihood", "coordinates", "whitened")),
+    "EigenSpectrum": Stored(
+        EigenSpectrum, ("eigenvalues", "singular_values", "vertex_vectors", "rest", "source", "size_exponent")
+    ),
+    "Gaussian": Stored(Gaussian, ("noise_variance", "fixed")),
+    "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood")),
+    "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
+    "Hyperprior": Stored(
+        Hyperprior, ("template", "names", "centre", "spread", "lower", "upper"), _hyperprior, _of_hyperprior
+    ),
+    "InducingVertices": Stored(InducingVertices, ("rows", "inputs")),
+    "Iterative": Stored(
+        Iterative,
+        (
+            "tolerance",
+            "n_samples",
+            "sample_tolerance",
+            "n_probes",
+            "learning_tolerance",
+            "probe_tolerance",
+            "n_deflated",
+            "max_iterations",
+            "seed",
+        ),
+    ),
+    "LatentModel": Stored(LatentModel, ("kernel", "likelihood", "mean", "fixed")),
+    "Linear": Stored(Linear, ("covariates", "variance", "fixed")),
+    "LogNormal": Stored(LogNormal, ("median", "spread")),
+    "Matern": Stored(Matern, (*_FILTER, "inverse_nu", "lengthscale")),
+    "MatrixFreeLaplacian": Stored(MatrixFreeLaplacian, ("products",)),
+    "MatrixFreeSpectrum": Stored(MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest")),
+    "OrderedProbit": Stored(OrderedProbit, ("num_classes", "first_threshold", "gaps", "fixed")),
+    "Poisson": Stored(Poisson, ()),
+    "Prior": Stored(Prior, ("kernel", "mean")),
+    "Product": Stored(Product, ("factors", "labels")),
+    "Profile": Stored(Profile, ("size_exponent", "exponents", "objectives"), _profile),
+    "RobustMax": Stored(RobustMax, ("num_classes", "epsilon", "fixed")),
+    "SampledLatents": Stored(SampledLatents, ("draws",)),
+    "Sites": Stored(Sites, ("rows", "mean", "variance", "log_offset")),
+    "Softmax": Stored(Softmax, ("num_classes",)),
+    "SpectralDensity": Stored(SpectralDensity, ("nodes", "weights", "n_random")),
+    "SpectralFeatures": Stored(SpectralFeatures, ("num_features",)),
+    "SquaredExponential": Stored(SquaredExponential, ("covariates", "lengthscale", "variance", "fixed")),
+    "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
+    "Sum": Stored(Sum, ("terms", "labels")),
+    "Vertices": Stored(Vertices, ("index", "vectors")),
+    "WhitenedModel": Stored(WhitenedModel, ("hyperprior", "inputs", "position", "y")),
+    "ZhouLaplacian": Stored(ZhouLaplacian, ("incidence",)),
+}
+#: The key of each class.
+KEYS = {stored.cls: key for key, stored in STORED.items()}
+
+_LEARNED = (
+    "vertices_",
+    "posterior_",
+    "kernel_",
+    "hyperparameters_",
+    "size_exponent_",
+    "size_exponent_profile_",
+    "relation_weights_",
+    "solver_",
+    "solver_plan_",
+    "n_iter_",
+    "n_features_in_",
+)
+#: The estimators, and what each has learned; their parameters are those of their constructors.
+ESTIMATORS = {
+    "HypergraphGPRegressor": Stored(
+        HypergraphGPRegressor,
+        (*_LEARNED, "_flat", "noise_variance_", "mean_", "log_marginal_likelihood_", "learning_trace_"),
+    ),
+    "HypergraphGPClassifier": Stored(HypergraphGPClassifier, (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_")),
+}
+
+
+# ---------------------------------------------------------------- classes of users
+
+
+def own_name(cls: type) -> str:
+    """Return where a class that is not ours is found, as module:name."""
+    return f"{cls.__module__}:{cls.__qualname__}"
+
+
+def check_own(classes: Sequence[type]) -> tuple[type, ...]:
+    """Return classes of users that a file may hold objects of, checked."""
+    given = tuple(classes)
+    for cls in given:
+        if not (isinstance(cls, type) and issubclass(cls, Parametrised)):
+            raise TypeError(
+                f"`classes` must be classes of kernels, likelihoods or inducing variables. Got {cls!r}. Pass the class "
+                "itself, not an object of it: `classes=(MyKernel,)`."
+            )
+    return given
+
+
+def own_class(name: str, classes: Sequence[type]) -> type:
+    """Return the class of a name among those given, which may have moved to another module; nothing is imported."""
+    module, _, qualified = name.partition(":")
+    short = qualified.rpartition(".")[2]
+    same = [cls for cls in classes if cls.__name__ == short]
+    exact = [cls for cls in same if own_name(cls) == name]
+    if len(exact or same) != 1:
+        raise FileError(
+            f"This model holds a {short} of the module {module}, which is not a class of hypergauss. Pass the class "
+            f"that it shall be: `load(path, classes=({short},))`."
+        )
+    return (exact or same)[0]
