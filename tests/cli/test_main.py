@@ -7,6 +7,7 @@ import pytest
 
 from hypergauss import cli
 
+
 class Interrupting:
     """Interrupts when it is collected, where Python can raise nothing."""
 

@@ -146,9 +146,7 @@ def test_several_outputs_share_the_kernel_and_keep_their_shape():
     assert model.mean_.shape == (3,)
     assert model.sample(problem.names[:7], 2, random_state=0).shape == (2, 7, 3)
     assert list(model.leave_one_out().columns) == ["mean_0", "mean_1", "mean_2", "std"]
-    expected = oracles.log_evidence(
-        model.kernel_.gram(), problem.train, problem.y, model.noise_variance_, model.mean_
-    )
+    expected = oracles.log_evidence(model.kernel_.gram(), problem.train, problem.y, model.noise_variance_, model.mean_)
     assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
 
 

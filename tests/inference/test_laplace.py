@@ -84,5 +84,5 @@ def assert_gradient(model, rows, y, solver):
 
 
 def test_a_likelihood_without_slopes_is_refused():
-    with pytest.raises(ValueError, match="needs a likelihood with slopes. Got RobustMax"):
+    with pytest.raises(ValueError, match=r"needs a likelihood with slopes\. Got RobustMax"):
         check_mode(RobustMax(3))
