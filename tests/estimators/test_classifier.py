@@ -1,8 +1,8 @@
 """HypergraphGPClassifier: probabilities, labels of any kind, and what it refuses."""
 
 import warnings
+from functools import partial
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,12 +11,11 @@ from sklearn.model_selection import cross_val_score
 
 from hypergauss import HypergraphGPClassifier, Spectrum
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
-from hypergauss.exceptions import LearningWarning
-from hypergauss.inference import LogNormal
+from hypergauss.exceptions import SamplingWarning
+from hypergauss.inference import LogNormal, sample_posterior, site_objective
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import RobustMax, Softmax
 from hypergauss.solvers.projection import SpectralFeatures
-from tests.hypergraphs import random_hypergraph
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
 NAMES = np.array(["left", "centre", "right"])[PLANTED.communities]
@@ -137,12 +136,16 @@ def test_mini_batches_reach_nearly_the_same_bound():
     assert batches.score(TEST, NAMES[TEST]) > 0.85
 
 
-def test_sampling_keeps_its_draws_and_averages_them():
+def test_sampling_keeps_its_draws_and_averages_them(monkeypatch):
+    few = partial(sample_posterior, chains=2, draws=200, warm_up=50, thin=1)
+    monkeypatch.setattr("hypergauss.estimators.tasks.sample_posterior", few)
     model = HypergraphGPClassifier(PLANTED.hypergraph, inference="mcmc", random_state=0)
-    model.fit(TRAIN[:20], NAMES[TRAIN[:20]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SamplingWarning)  # of few draws
+        model.fit(TRAIN[:20], NAMES[TRAIN[:20]])
     p = model.predict_proba(TEST)
     assert np.allclose(p.sum(axis=1), 1.0)
-    assert np.array_equal(p, model.draws_.probabilities(TEST, every=10))
+    assert np.array_equal(p, model.draws_.probabilities(TEST, every=2))
     assert model.hyperparameters_["nu"] == pytest.approx(np.median(model.draws_.hyperparameters["nu"]))
     assert model.size_exponent_ == 0.0
     assert np.isnan(model.elbo_)
@@ -206,11 +209,28 @@ def test_what_it_refuses_is_named_with_its_rule(options, X, y, message):
         quick(**options).fit(X, y)
 
 
-def test_learning_and_the_final_answer_share_one_compiled_program(caplog):
-    H = random_hypergraph(17, 9, seed=3)  # of a size that no other test has
-    labels = np.array(["a", "b"] * 6)
-    with warnings.catch_warnings(), jax.log_compiles(), caplog.at_level("WARNING"):
-        warnings.simplefilter("ignore", LearningWarning)
-        HypergraphGPClassifier(H, likelihood="logit", size_exponent=0.0, max_iterations=3).fit(H.vertices[:12], labels)
-    compiled = [record.getMessage() for record in caplog.records if "Compiling jit(_best_bound)" in record.getMessage()]
-    assert len(compiled) == 1
+def test_the_final_answer_starts_from_the_sites_that_learning_ended_with(monkeypatch):
+    """And so takes hardly a step, however many learning took."""
+    steps = []
+    whole = site_objective.move_sites
+
+    def counted(model, start, attempt, *others):
+        def one(sites):
+            steps[-1] += 1
+            return attempt(sites)
+
+        steps.append(0)
+        return whole(model, start, one, *others)
+
+    monkeypatch.setattr("hypergauss.inference.variational.move_sites", counted)
+    quick(likelihood="logit").fit(TRAIN, NAMES[TRAIN] == "left")
+    assert steps[-1] < steps[0]
+
+
+def test_labels_are_those_of_the_vertices_that_their_index_names(fitted):
+    labels = pd.Series(NAMES[TRAIN], index=TRAIN)
+    asked = quick(learn=False).fit(TRAIN, NAMES[TRAIN]).predict_proba(TEST)
+    for y in (labels, labels.iloc[::-1], labels.reset_index(drop=True)):
+        assert np.allclose(quick(learn=False).fit(TRAIN, y).predict_proba(TEST), asked, atol=1e-9)
+    with pytest.raises(ValueError, match=r"index of `y` must name the vertices of `X`.*Got 89.*`y.to_numpy\(\)`"):
+        quick().fit(TRAIN, labels.rename({0: 89}))

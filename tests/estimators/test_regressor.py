@@ -44,7 +44,7 @@ def quick(H, *arguments, **options):
 
 
 def test_the_log_evidence_is_scipys_in_the_targets_units(problem, fitted):
-    K = np.asarray(fitted.kernel_.gram())
+    K = fitted.kernel_.gram()
     expected = oracles.log_evidence(
         K, problem.train, problem.y[:, None], fitted.noise_variance_, np.array([fitted.mean_])
     )
@@ -52,7 +52,7 @@ def test_the_log_evidence_is_scipys_in_the_targets_units(problem, fitted):
 
 
 def test_predictions_are_the_conditional_normal_under_the_learned_model(problem, fitted):
-    K = np.asarray(fitted.kernel_.gram())
+    K = fitted.kernel_.gram()
     y, noise = problem.y[:, None], fitted.noise_variance_
     mean, covariance = oracles.posterior(K, problem.train, y, noise, np.array([fitted.mean_]))
     found, std = fitted.predict(problem.names, return_std=True)
@@ -76,7 +76,7 @@ def test_samples_follow_the_posterior(problem, fitted):
 
 def test_leave_one_out_is_a_refit_without_the_vertex(problem, fitted):
     table = fitted.leave_one_out()
-    K, noise = np.asarray(fitted.kernel_.gram()), fitted.noise_variance_
+    K, noise = fitted.kernel_.gram(), fitted.noise_variance_
     for i in (0, 17, 59):
         keep = np.arange(60) != i
         mean, covariance = oracles.posterior(
@@ -85,6 +85,12 @@ def test_leave_one_out_is_a_refit_without_the_vertex(problem, fitted):
         vertex = problem.train[i]
         assert table.loc[problem.X[i], "mean"] == pytest.approx(mean[vertex, 0], abs=1e-7)
         assert table.loc[problem.X[i], "std"] == pytest.approx(np.sqrt(covariance[vertex, vertex] + noise), abs=1e-7)
+
+
+def test_leave_one_out_lists_vertices_as_they_were_given_each_once(problem, fitted):
+    assert fitted.leave_one_out().index.tolist() == problem.X.tolist()
+    twice = quick(problem.H, learn=False).fit(np.r_[problem.X, problem.X[::-1]], np.r_[problem.y, problem.y[::-1]])
+    assert twice.leave_one_out().index.tolist() == problem.X.tolist()
 
 
 def test_what_was_learned_is_listed_by_name(fitted):
@@ -140,9 +146,7 @@ def test_several_outputs_share_the_kernel_and_keep_their_shape():
     assert model.mean_.shape == (3,)
     assert model.sample(problem.names[:7], 2, random_state=0).shape == (2, 7, 3)
     assert list(model.leave_one_out().columns) == ["mean_0", "mean_1", "mean_2", "std"]
-    expected = oracles.log_evidence(
-        np.asarray(model.kernel_.gram()), problem.train, problem.y, model.noise_variance_, model.mean_
-    )
+    expected = oracles.log_evidence(model.kernel_.gram(), problem.train, problem.y, model.noise_variance_, model.mean_)
     assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
 
 
@@ -152,16 +156,46 @@ def test_known_noise_is_kept_and_trusted(problem):
     assert model.noise_variance_ is None
     assert np.allclose(model.predict(problem.X[:30]), problem.y[:30], atol=0.1)
     expected = oracles.log_evidence(
-        np.asarray(model.kernel_.gram()), problem.train, problem.y[:, None], noise, np.array([model.mean_])
+        model.kernel_.gram(), problem.train, problem.y[:, None], noise, np.array([model.mean_])
     )
     assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
+
+
+def test_measurements_are_those_of_the_vertices_that_their_index_names(problem):
+    model = quick(problem.H, learn=False)
+    noise = pd.Series(np.linspace(0.1, 1.0, 60), index=problem.X)
+    y = pd.Series(problem.y, index=problem.X)
+    plain = model.fit(problem.X, problem.y, noise_variance=noise.to_numpy()).predict(problem.names)
+    for moved in (y, y.iloc[::-1], y.sample(frac=1.0, random_state=0), y.to_frame()):
+        found = model.fit(problem.X, moved, noise_variance=noise.iloc[::-1]).predict(problem.names)
+        assert np.allclose(np.ravel(found), plain, atol=1e-9)
+
+
+def test_an_index_that_numbers_rows_is_ignored(problem):
+    model = quick(problem.H, learn=False)
+    plain = model.fit(problem.X, problem.y).predict(problem.names)
+    table = pd.DataFrame({"vertex": problem.X, "y": problem.y}, index=np.arange(60)[::-1] + 7)
+    assert np.array_equal(model.fit(problem.X, pd.Series(problem.y)).predict(problem.names), plain)
+    assert np.array_equal(model.fit(table["vertex"], table["y"]).predict(problem.names), plain)
+    words = Hypergraph.from_incidence(problem.H.incidence, vertices=[f"v{i}" for i in range(80)])
+    names = words.vertices[problem.train]
+    assert np.allclose(quick(words, learn=False).fit(names, table["y"]).predict(words.vertices), plain, atol=1e-9)
+
+
+@pytest.mark.parametrize("change", ["another", "twice"])
+def test_an_index_with_other_names_is_refused(problem, change):
+    labels = list(problem.X)
+    labels[0] = "nobody" if change == "another" else labels[1]
+    message = "'nobody', which is not in `X`" if change == "another" else "a vertex more than once"
+    with pytest.raises(ValueError, match=rf"The index of `y` must name the vertices.*{message}"):
+        quick(problem.H).fit(problem.X, pd.Series(problem.y, index=pd.Index(labels, dtype=object)))
 
 
 def test_repeated_measurements_count_as_such(problem):
     X, y = np.repeat(problem.X, 2), np.repeat(problem.y, 2) + np.tile([-0.3, 0.3], 60)
     model = quick(problem.H).fit(X, y)
     expected = oracles.log_evidence(
-        np.asarray(model.kernel_.gram()),
+        model.kernel_.gram(),
         np.repeat(problem.train, 2),
         y[:, None],
         model.noise_variance_,
@@ -245,7 +279,7 @@ def test_covariates_that_matter_are_found_by_sum(problem):
 def test_covariates_join_by_product(problem):
     x = np.linspace(-2, 2, 80)
     model = quick(problem.H, None, x[:, None], combine="product").fit(problem.X, problem.y)
-    whole = np.asarray(model.kernel_.gram())
+    whole = model.kernel_.gram()
     parts = [np.asarray(factor.gram()) for factor in model.kernel_.factors]
     assert np.allclose(whole, parts[0] * parts[1])
     assert model.relation_weights_ is None

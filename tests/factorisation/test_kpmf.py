@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from hypergauss import KPMF, Hypergraph, LogNormal, Spectrum
 from hypergauss.exceptions import SamplingWarning, UnseenWarning
 from hypergauss.factorisation import gibbs
+from hypergauss.factorisation.ratings import Ratings
 from hypergauss.kernels import Matern
 from tests.factorisation.problems import random_ratings
 
@@ -372,9 +373,16 @@ def test_other_kernels_of_the_mode(kernel):
     assert np.isfinite(model.predict(USERS, ITEMS, return_std=True)).all()
 
 
-def test_the_independent_prior_knows_no_hypergraph():
+def test_the_independent_prior_knows_no_hypergraph(monkeypatch):
+    def refuse(ratings):
+        raise AssertionError("asked for the hypergraph")
+
+    monkeypatch.setattr(Ratings, "hypergraph", refuse)
     model = fitted(kernel="independent", draws=30)
-    assert np.isfinite(model.predict(USERS, ITEMS)).all()
+    error = VALUE[~KNOWN] - model.predict(USERS[~KNOWN], ITEMS[~KNOWN])
+    assert np.sqrt((error**2).mean()) < VALUE[~KNOWN].std()
+    with pytest.raises(AssertionError, match="asked for the hypergraph"):
+        fitted(kernel="matern")
 
 
 def test_a_truncated_spectrum_predicts_much_the_same(model):

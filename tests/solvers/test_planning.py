@@ -1,5 +1,8 @@
 """Which solver is chosen, what it is predicted to take, and what is refused beforehand."""
 
+import json
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -115,9 +118,13 @@ def test_a_model_without_eigenvectors_has_a_report_with_the_hyperedges_that_spea
     settings = hg.Iterative(n_samples=8, n_probes=4, n_deflated=8)
     model = hg.HypergraphGPRegressor(planted.hypergraph, solver=settings, learn=False).fit(y.index, y)
     hg.write_report(model, tmp_path / "report.html", y)
-    assert "speak" in (tmp_path / "report.html").read_text()
+    page = (tmp_path / "report.html").read_text()
+    content = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page).group(1))
+    edge, contribution = content["speaking"]["top"][1][0]
     exact = hg.HypergraphGPRegressor(planted.hypergraph, solver="low-rank", learn=False).fit(y.index, y)
     for ours, theirs in zip(_layout(model), _layout(exact), strict=True):
         assert abs(np.corrcoef(ours, theirs)[0, 1]) > 0.99
     loudest = model.explain(1).edges.iloc[0]
     assert planted.hypergraph.incidence[1, [loudest["edge"]]].sum() == 1
+    assert content["speaking"]["edges"][edge] == str(loudest["edge"])
+    assert contribution == pytest.approx(loudest["contribution"], rel=1e-3)
