@@ -103,7 +103,7 @@ class Parametrised:
         return declared(type(self))[field]
 
     def check_formulas(self) -> None:
-        """Refuse formulas of this object whose complex steps are not derivatives; a class with formulas says how."""
+        """Refuse formulas whose complex steps are not derivatives; a class that has formulas says how."""
 
     def check_fixed(self, fixed: str | Sequence[str]) -> tuple[str, ...]:
         """Return the fields that hold the hyperparameters of these names, checked to exist."""
@@ -205,6 +205,11 @@ def values(model: Parametrised, *, free_only: bool = True) -> dict[str, float | 
         value = np.asarray(slot.value if shown is None else shown[1](slot.value))
         found[slot.name] = float(value) if value.ndim == 0 else value
     return found
+
+
+def brief(value: float | np.ndarray) -> str:
+    """Show a number, or a few of them, to four digits."""
+    return f"{value:.4g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=4, threshold=6)
 
 
 # ---------------------------------------------------------------- derivatives

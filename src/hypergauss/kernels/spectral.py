@@ -28,7 +28,7 @@ _DRAW_TOLERANCE = 1e-9
 class Vertices(NamedTuple):
     """Inputs of a spectral kernel: vertex indices and their rows of U."""
 
-    rows: np.ndarray  # (n,)
+    index: np.ndarray  # type: ignore[assignment]  # (n,)
     vectors: np.ndarray  # (n, r)
 
 
@@ -172,7 +172,7 @@ class SpectralKernel(Kernel):
         return inputs.vectors**2 @ weights + remainder
 
     def same_vertex(self, left: Vertices, right: Vertices) -> np.ndarray:  # noqa: D102
-        return left.rows[:, None] == right.rows[None, :]
+        return left.index[:, None] == right.index[None, :]
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw f = sqrt(b) z + U ((sqrt(phi) - sqrt(b)) U'z), z white noise on all vertices: no N x N matrix.

@@ -69,6 +69,11 @@ class Likelihood(Parametrised, ABC):
         """Whether log p(y | f) is concave in f, so that no site has a negative precision."""
         return False
 
+    def __repr__(self) -> str:
+        held = {name: value for name, value in vars(self).items() if name != "fixed"}
+        shown = (f"{k}={parameters.brief(v) if isinstance(v, np.ndarray) else repr(v)}" for k, v in held.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
     @abstractmethod
     def log_density(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return log p(y | f) at each vertex, shape (n,)."""
@@ -92,7 +97,7 @@ class Likelihood(Parametrised, ABC):
         return parameters.pull_back(self, lambda own: own.expected_log_density(mean, variance, y), 1.0)
 
     def check_formulas(self) -> None:
-        """Refuse a log density whose complex steps are not its derivatives, in its own parameters or in the latents."""
+        """Refuse a log density whose complex steps are not its derivatives, in hyperparameters or in latents."""
         # A label, a count and a measurement alike may be 1.
         y, shape = np.ones(len(_PROBES)), (len(_PROBES), self.num_latents)
         mean = _PROBES[:, None] * (1 + np.arange(self.num_latents)) / self.num_latents
