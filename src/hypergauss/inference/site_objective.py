@@ -32,10 +32,6 @@ _GROWTH, _SHRINKAGE, _LONGEST = 1.5, 0.3, 16.0
 _NEAR = 1e-2
 #: Steps that the next one is mixed from, the share of what they leave that is taken, and how many are tried at once.
 _MEMORY, _DAMPING, _MOST_MIXED = 8, 0.3, 40
-#: Steps may be expected to gain this many times what the last one gained.
-_HOPE = 10.0
-#: Hyperparameters whose objective will be lower than the best by this much, for each observation, are only passed by.
-_PASSED_BY = 0.1
 #: The gain of an iteration, for each observation, that ends a search over hyperparameters.
 _LEAST_GAIN = 1e-7
 
@@ -82,11 +78,6 @@ class SiteObjective(Objective):
         return _LEAST_GAIN
 
     @property
-    def worthless_below(self) -> float:
-        """A value that a line search turns away from, so that sites there need not settle."""
-        return self._highest - _PASSED_BY * len(self.y)
-
-    @property
     def state(self) -> NaturalSites:
         """The sites of the best evaluation so far."""
         return self.sites
@@ -131,7 +122,6 @@ def move_sites(
     start: NaturalSites,
     attempt: Callable[[NaturalSites], Tried],
     tolerance: float = TIGHT,
-    worthless_below: float = -np.inf,
 ) -> Settled:
     """Move sites towards their targets until the value stops rising.
 
@@ -149,8 +139,6 @@ def move_sites(
         Tries sites.
     tolerance : float
         The gain, for each observation, below which a step is the last.
-    worthless_below : float
-        Sites that cannot be expected to reach this need not settle.
     """
     n = len(start.shift)
     enough, near = tolerance * n, _NEAR * n
@@ -167,12 +155,10 @@ def move_sites(
             continue
         gain = there.value - here.value
         sites, here, step = trial, there, min(_LONGEST, _GROWTH * step)
-        if there.value + _HOPE * gain < worthless_below:
-            break
         if gain <= near:
             sites, here, more = _mix(model, sites, here, attempt, enough, near)
             taken += more
-            if more < _MOST_MIXED or here.value + _HOPE * near < worthless_below:
+            if more < _MOST_MIXED:
                 break
     return Settled(sites, here.marginals, here.value)
 

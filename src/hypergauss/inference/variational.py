@@ -36,7 +36,6 @@ def best_sites(
     y: np.ndarray,
     start: NaturalSites,
     tolerance: float = TIGHT,
-    worthless_below: float = -np.inf,
 ) -> Settled:
     """Move sites by natural-gradient steps until the bound stops rising (`move_sites`)."""
 
@@ -47,7 +46,7 @@ def best_sites(
         found = model.likelihood.expectation(marginals.mean, marginals.total_variance, y)
         return Tried(elbo(marginals, sites, found), marginals, _target(model.likelihood, marginals.mean, found))
 
-    return move_sites(model, start, attempt, tolerance, worthless_below)
+    return move_sites(model, start, attempt, tolerance)
 
 
 def likelihood_sites(likelihood: Likelihood, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> NaturalSites:
@@ -66,7 +65,7 @@ class VariationalObjective(SiteObjective):
     """The best bound at given hyperparameters."""
 
     def settle(self, model: LatentModel) -> Settled:  # noqa: D102
-        return best_sites(model, self.solver, self.y, self.sites, self.tolerance, self.worthless_below)
+        return best_sites(model, self.solver, self.y, self.sites, self.tolerance)
 
     def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102
         mean, variance = found.marginals.mean, found.marginals.total_variance
