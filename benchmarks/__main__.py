@@ -9,19 +9,24 @@ from benchmarks import (
     convergence,
     embedding,
     factorisation,
+    first_fit,
     growth,
+    growth_of_memory,
     labels,
     scale,
     sharded,
     tolerance,
+    walk,
 )
 from benchmarks.common import is_quick
 
 ALL = (
+    first_fit,
     against_svd,
     against_gpjax,
     against_gpflow,
     growth,
+    growth_of_memory,
     tolerance,
     approximations,
     scale,
@@ -31,6 +36,7 @@ ALL = (
     factorisation,
     convergence,
     against_myfm,
+    walk,
 )
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from benchmarks.common import alternate, environment, fresh, is_quick, median, p
 from benchmarks.congress import partition
 from hypergauss import Hypergraph, Spectrum
 
+ENVIRONMENT = ("gpflow", "gpflow==2.11.2", "tensorflow==2.21.0")
 TIMES = {"again": "fit", "first": "fit, compiling"}
 OURS = "hypergauss"
 #: Learning rates of natural gradients and of Adam: the paper's, and two pairs that work; (0.2, 0.2), (0.3, 0.1) do not.
@@ -54,7 +55,7 @@ def contest(folder: Path, steps: int, repeats: int, python: str) -> tuple[list[l
 
 
 def main(*, quick: bool) -> None:
-    python = environment("gpflow", "gpflow==2.11.2", "tensorflow==2.21.0")
+    python = environment(*ENVIRONMENT)
     if "HYPERGAUSS_DATA" not in os.environ:
         print("against_gpflow is skipped: HYPERGAUSS_DATA does not name the folder of the development data.")
         return

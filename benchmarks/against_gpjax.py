@@ -22,6 +22,7 @@ from benchmarks.contest import judge
 from benchmarks.problem import Problem
 from hypergauss import Hypergraph, Spectrum
 
+ENVIRONMENT = ("gpjax", "gpjax==1.0.0")
 EDGES, TARGET, SAME_EVIDENCE = 200, 30.0, 0.01
 TIMES = {"evaluation": "evaluation", "again": "fit", "first": "fit, compiling"}
 OURS, DENSE, CAREFUL, OWN = "hypergauss", "dense NumPy", "GPJax + SciPy", "GPJax fit_lbfgs"
@@ -78,7 +79,7 @@ def _target(faster: dict[str, float], gain: float) -> str:
 
 
 def main(*, quick: bool) -> None:
-    python = environment("gpjax", "gpjax==1.0.0")
+    python = environment(*ENVIRONMENT)
     sizes = [500] if quick else [1_000, 2_000]
     contests = [contest(size, 1 if quick else 3, python, with_own=not quick) for size in sizes]
     columns = ("", *TIMES.values())

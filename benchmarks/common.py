@@ -12,23 +12,30 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+import numpy as np
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 RESULTS = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
 _LIBRARIES = ("hypergauss", "jax", "numpy", "scipy")
 
 
-def is_quick(description: str | None) -> bool:
-    """Read the command line of a benchmark: --quick for a smoke run at small sizes that writes no results."""
+def command_line(description: str | None) -> argparse.ArgumentParser:
+    """Return the command line of a benchmark: --quick for a smoke run at small sizes that writes no results."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, one repeat, nothing written")
-    return parser.parse_args().quick
+    return parser
+
+
+def is_quick(description: str | None) -> bool:
+    """Read the command line of a benchmark that has no other option."""
+    return command_line(description).parse_args().quick
 
 
 def timed(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
@@ -41,6 +48,28 @@ def timed(function: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     start = clock()
     result = function(*arguments)
     return clock() - start, result
+
+
+def bare() -> None:
+    """Do what tells one machine from another: NumPy's SVD of a fixed 1,500 x 1,500 matrix of random numbers."""
+    np.linalg.svd(np.random.default_rng(0).standard_normal((1_500, 1_500)))
+
+
+def start_up() -> float:
+    """Return the seconds of processor time since this process began: Python's own start and all imports so far."""
+    return time.process_time()
+
+
+def resident() -> float:
+    """Return the megabytes that this process holds now, where the system tells (Linux)."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6 if pages.exists() else float("nan")
+
+
+def let_programs_go() -> None:
+    """Let go of whatever JAX has compiled in this process, if anything here uses it at all."""
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
 
 
 def fresh(module: str, *arguments: object, python: str = sys.executable) -> Any:
@@ -77,11 +106,13 @@ def median(outcomes: Iterable[Mapping[str, Any]], key: str) -> float:
 
 def verdict(value: float, *, at_most: float) -> str:
     """Say whether a figure meets its target."""
-    return f"at most {at_most:g}: {'met' if value <= at_most else 'MISSED'}"
+    return f"at most {at_most:.3g}: {'met' if value <= at_most else 'MISSED'}"
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     """Return a table whose first column is text and whose others are figures."""
+    from rich.table import Table  # here, so that it is no part of the start-up of workers
+
     result = Table(title=title, title_justify="left", title_style="bold")
     for position, column in enumerate(columns):
         result.add_column(column, justify="right" if position else "left")
@@ -90,8 +121,10 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> 
     return result
 
 
-def publish(name: str, tables: Iterable[Table], notes: Iterable[str], *, quick: bool) -> None:
-    """Print tables and notes, and write them, unless the run was a quick one, to results/NAME.txt."""
+def publish(name: str, tables: Iterable[Table], notes: Iterable[str], *, quick: bool, complete: bool = True) -> None:
+    """Print tables and notes, and write those of a complete run that was not a quick one to results/NAME.txt."""
+    from rich.console import Console
+
     screen = Console(record=True, width=110, highlight=False)
     screen.print(f"python -m benchmarks.{name}{' --quick' if quick else ''}")
     screen.print(_setting())
@@ -100,15 +133,22 @@ def publish(name: str, tables: Iterable[Table], notes: Iterable[str], *, quick: 
     for part in (*tables, *notes):
         screen.print()
         screen.print(part)
-    if not quick:
+    if complete and not quick:
         RESULTS.mkdir(exist_ok=True)
         text = "\n".join(line.rstrip() for line in screen.export_text().splitlines())
         (RESULTS / f"{name.replace(' --', '-')}.txt").write_text(text + "\n")
 
 
 def _setting() -> str:
-    libraries = ", ".join(f"{library} {version(library)}" for library in _LIBRARIES)
+    libraries = ", ".join(map(_installed, _LIBRARIES))
     return (
         f"{datetime.date.today()}; {os.cpu_count()} cores, {os.environ['OPENBLAS_NUM_THREADS']} thread(s) for all; "
         f"Python {platform.python_version()}, {libraries}"
     )
+
+
+def _installed(library: str) -> str:
+    try:
+        return f"{library} {version(library)}"
+    except PackageNotFoundError:
+        return f"no {library}"

@@ -27,6 +27,11 @@ class Problem(NamedTuple):
     rows: np.ndarray
     targets: np.ndarray
 
+    def vertices(self, everywhere: bool = False) -> np.ndarray:
+        """Return the vertices that were not observed, or all of them."""
+        every = np.arange(self.incidence.shape[0])
+        return every if everywhere else np.setdiff1d(every, self.rows)
+
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read what `save` wrote."""

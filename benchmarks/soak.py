@@ -2,16 +2,15 @@
 
 Each round draws a hypergraph of random size, weights and awkward parts (isolated, empty, singleton, repeated), a random
 target, kernel and solver or likelihood, and fits, predicts, explains, saves and loads. Whatever it draws, predictions
-must be finite, probabilities sum to one, and the loaded model say the same. JAX keeps every program that it compiles,
-so that memory grows with the sizes met; now and then they are let go, and memory must come back to where it was. The
-outcome goes to ``benchmarks/results/soak.txt``.
+must be finite, probabilities sum to one, and the loaded model say the same. Where JAX is at work it keeps every program
+that it compiles, so that memory grows with the sizes met; now and then they are let go, and memory must come back to
+where it was. The outcome goes to ``benchmarks/results/soak.txt``.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import os
 import tempfile
 import time
 import warnings
@@ -19,10 +18,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 import hypergauss as hg
+from benchmarks.common import let_programs_go, resident
 
 RESULTS = Path(__file__).parent / "results" / "soak.txt"
 #: Fits after which compiled programs are let go.
@@ -73,12 +72,6 @@ def one_round(rng: np.random.Generator, folder: Path) -> str:
     return kind
 
 
-def memory() -> float:
-    """Return the MiB that the process holds now, where the system tells (Linux)."""
-    pages = Path("/proc/self/statm")
-    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20 if pages.exists() else float("nan")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
@@ -92,13 +85,13 @@ def main() -> None:
         while time.monotonic() < end:
             kinds[one_round(rng, Path(name))] += 1
             if kinds.total() % EVERY == 0:
-                before.append(memory())
-                jax.clear_caches()
+                before.append(resident())
+                let_programs_go()
                 gc.collect()
-                after.append(memory())
+                after.append(resident())
     lines = [f"$ python -m benchmarks.soak --minutes {minutes:g}", "", f"{kinds.total():,} fits, no failure"]
     lines += [f"  {kind:<40} {number:>6,}" for kind, number in sorted(kinds.items())]
-    lines.append(f"MiB after each {EVERY} fits:             {' '.join(f'{number:6,.0f}' for number in before)}")
+    lines.append(f"MB after each {EVERY} fits:              {' '.join(f'{number:6,.0f}' for number in before)}")
     lines.append(f"and with compiled programs let go: {' '.join(f'{number:6,.0f}' for number in after)}")
     print("\n".join(lines))
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -103,7 +103,7 @@ class Parametrised:
         return declared(type(self))[field]
 
     def check_formulas(self) -> None:
-        """Refuse formulas of this object whose complex steps are not derivatives; a class that has formulas says how."""
+        """Refuse formulas whose complex steps are not derivatives; a class that has formulas says how."""
 
     def check_fixed(self, fixed: str | Sequence[str]) -> tuple[str, ...]:
         """Return the fields that hold the hyperparameters of these names, checked to exist."""

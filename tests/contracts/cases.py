@@ -4,7 +4,14 @@ import math
 
 import numpy as np
 
-from hypergauss import Spectrum
+from hypergauss import (
+    KPMF,
+    HypergraphGPClassifier,
+    HypergraphGPLVM,
+    HypergraphGPRegressor,
+    SpectralEmbedding,
+    Spectrum,
+)
 from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, SquaredExponential, relations
 from hypergauss.likelihoods import Bernoulli, Gaussian, OrderedProbit, Poisson, RobustMax, Softmax, StudentT
 
@@ -53,11 +60,29 @@ LIKELIHOODS = {
     "student in the limit": StudentT(0.5, 1000.0, fixed=()),
 }
 
-#: Every estimator, and where the laws of estimators run it.
+
+def _regression(H):
+    model = HypergraphGPRegressor(H, random_state=0).fit(H.vertices, covariates(H)[:, 0])
+    return np.column_stack(model.predict(H.vertices, return_std=True))
+
+
+def _classification(H):
+    labels = np.where(covariates(H)[:, 0] > 0, "high", "low")
+    return HypergraphGPClassifier(H, random_state=0).fit(H.vertices, labels).predict_proba(H.vertices)
+
+
+def _ratings(H):
+    """Each vertex rates one of four items."""
+    items = [str(i % 4) for i in range(H.num_vertices)]
+    model = KPMF(2, inference="map", random_state=0).fit(H.vertices, items, 3 + covariates(H)[:, 0])
+    return model.predict(H.vertices, ["1"] * H.num_vertices)
+
+
+#: Every estimator, and its answers when fitted to a hypergraph, one row a vertex.
 ESTIMATORS = {
-    HypergraphGPClassifier: "tests/estimators/test_sklearn_rules_for_classes.py",
-    HypergraphGPRegressor: "tests/estimators/test_sklearn_rules.py",
-    HypergraphGPLVM: "tests/embedding/test_gplvm.py",
-    KPMF: "tests/factorisation/test_kpmf.py",
-    SpectralEmbedding: "tests/embedding/test_spectral_embedding.py",
+    HypergraphGPRegressor: _regression,
+    HypergraphGPClassifier: _classification,
+    HypergraphGPLVM: lambda H: HypergraphGPLVM(starts=["spectral"], random_state=0).fit(H).reconstruct().to_numpy(),
+    SpectralEmbedding: lambda H: np.abs(SpectralEmbedding(2).fit(H).embedding_),
+    KPMF: _ratings,
 }

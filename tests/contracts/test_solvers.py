@@ -7,7 +7,7 @@ import pytest
 
 from hypergauss import parameters
 from hypergauss.inference import GaussianModel, InducingVertices, Iterative, Observations, Prior
-from hypergauss.solvers import NaturalSites, solver_for
+from hypergauss.solvers import NaturalSites, condition, solver_for
 from tests import oracles
 from tests.contracts.cases import FEATURELESS, KERNELS, NEEDING_EIGENVECTORS
 from tests.hypergraphs import relabelled
@@ -73,7 +73,7 @@ all_measurements = pytest.mark.parametrize("data", MEASUREMENTS.values(), ids=ME
 
 
 def prepared(kernel, rows, solver):
-    inducing = InducingVertices(np.unique(rows)) if solver == "sparse" else None
+    inducing = InducingVertices.of(kernel, np.unique(rows)) if solver == "sparse" else None
     return solver_for(kernel, np.unique(rows), SETTINGS.get(solver, solver), inducing)
 
 
@@ -233,7 +233,7 @@ def test_products_with_the_covariance_and_their_gradients(hypergraph, solver, na
 @every_solver
 @pytest.mark.parametrize("name", ["matern", "sum", "product"])
 def test_samples_have_the_posteriors_moments(hypergraph, name, solver, rng):
-    data, size = MEASUREMENTS["repeated"], 5_000 if solver in EXACT else 1_000
+    data, size = MEASUREMENTS["repeated"], 20_000 if solver in EXACT else 1_000
     posterior = posterior_of(KERNELS[name](hypergraph), data, solver)
     rows = np.array([0, 3, 7, 3])
     draws = posterior.sample(rows, size, rng)
@@ -278,8 +278,7 @@ def test_no_vertices_asked_for_give_no_answers(hypergraph, solver):
 def test_tiny_noise_keeps_variances_from_turning_negative(hypergraph, solver):
     data = measure(ONCE)._replace(noise_variance=np.full(len(ONCE), 1e-9))
     kernel = KERNELS["matern"](hypergraph)
-    posterior = solver_for(kernel, np.sort(ONCE), "auto" if solver == "sparse" else solver).posterior(
-        Prior(kernel, data.mean), data.sites()
-    )
+    inducing = InducingVertices.of(kernel, np.sort(ONCE)) if solver == "sparse" else None
+    posterior = condition(Prior(kernel, data.mean), data.sites(), "auto" if inducing else solver, inducing)
     assert np.allclose(posterior.mean(data.rows), data.y, atol=1e-6)
     assert (posterior.variance(np.arange(12)) >= 0).all()

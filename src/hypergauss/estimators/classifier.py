@@ -176,7 +176,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             report_plan(report, blueprint)
             how = self._how(blueprint.domain, report, learns=self.learn and self.inference != "mcmc")
             if "epsilon" in parameters.values(likelihood):
-                how = how._replace(priors=LABEL_NOISE | how.priors)
+                how = how._replace(priors={**LABEL_NOISE, **how.priors})
             task = LatentTask(likelihood, rows, codes, inference=self.inference, batch_size=batch_size, how=how)
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from hypergauss.learning.search import Learned, Objective, maximise
 from hypergauss.likelihoods import Likelihood
 from hypergauss.solvers.base import ExactSolver, GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
+from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.sites import Observations
 
 INFERENCES = ("variational", "laplace", "mcmc")
@@ -222,7 +223,7 @@ class LatentTask(Task):
                 "The iterative solver finds posteriors by `inference='variational'`. Got 'laplace'. Leave "
                 "`inference` out, or use `rank` or `inducing` with another solver."
             )
-        return IterativeVariational(solver, model, self.y, state)
+        return IterativeVariational(cast(IterativeSolver, solver), model, self.y, state)
 
     def learn(self, kernel: Kernel, previous: Attempt | None = None, **options: Any) -> Attempt:  # noqa: D102
         if self.inference == "mcmc":

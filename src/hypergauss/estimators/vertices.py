@@ -109,7 +109,7 @@ class VertexEstimator(BaseEstimator):
         return tags
 
 
-def in_order_of(X: Any, names: Sequence[Any], values: Any, *, argument: str) -> Any:
+def in_order_of(X: Any, names: Sequence[Any] | np.ndarray | pd.Index, values: Any, *, argument: str) -> Any:
     """Return what was observed in the order of the vertices, where an index of its own says whose it is.
 
     An index that numbers rows says nothing: the default one, that of a table which X is a column of as well, or one of

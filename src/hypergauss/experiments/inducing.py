@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -23,6 +24,7 @@ from hypergauss.inference.selection import select_inducing_vertices
 from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Kernel
 from hypergauss.plotting.figures import BLUE, GREEN, GREY, ORANGE, RED
+from hypergauss.solvers.base import ExactSolver
 from hypergauss.solvers.choose import solver_for
 from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import NaturalSites
@@ -51,7 +53,7 @@ def learn(problem: Problem) -> tuple[Kernel, Callable[[Inducing | None], float]]
     nothing = NaturalSites.empty(len(train), likelihood.num_latents)
 
     def bound(inducing: Inducing | None) -> float:
-        solver = solver_for(model.kernel, train, inducing=inducing)
+        solver = cast(ExactSolver, solver_for(model.kernel, train, inducing=inducing))
         return best_sites(model, solver, codes.astype(float), nothing).value
 
     return model.kernel, bound

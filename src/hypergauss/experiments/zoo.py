@@ -16,6 +16,7 @@ from typing import NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import track
 from sklearn.decomposition import PCA
@@ -237,7 +238,7 @@ def draw(zoo: Zoo, model: HypergraphGPLVM, nus: dict[float, tuple[np.ndarray, li
     save(figure, out / "zoo-nu.png")
 
 
-def save(figure: plt.Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
     """Write a figure and let it go."""
     figure.savefig(path, dpi=figure.dpi)
     plt.close(figure)

@@ -41,7 +41,7 @@ class SquaredExponential(Kernel):
     ) -> None:
         self.covariates = check_covariates(covariates)
         self.lengthscale = _shared_or_by_column("lengthscale", lengthscale, self.covariates.shape[1])
-        self.variance = _checks.positive("variance", variance)
+        self.variance = np.asarray(_checks.positive("variance", variance))
         self.fixed = self.check_fixed(fixed)
 
     @property
@@ -59,7 +59,7 @@ class SquaredExponential(Kernel):
         return np.full(len(inputs), self.variance)
 
     def pull_back(self, left: np.ndarray, right: np.ndarray, adjoint: np.ndarray) -> np.ndarray:
-        """Return the gradient by hand: with slopes S = adjoint o K, that in lengthscale_j is the sum of S o d_j^2 / l_j^3.
+        """Return the gradient by hand: with S = adjoint o K, that in lengthscale_j is the sum of S o d_j^2 / l_j^3.
 
         d_j^2 are squared distances in column j, and (x - z)^2 = x^2 - 2 x z + z^2 makes three products of them.
         """

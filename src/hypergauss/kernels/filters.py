@@ -69,8 +69,8 @@ class Matern(SpectralKernel):
         fixed: str | Sequence[str] = (),
     ) -> None:
         super().__init__(spectrum, variance=variance, normalise=normalise, fixed=fixed)
-        self.inverse_nu = 1.0 / _checks.positive("nu", nu, allow_infinite=normalise)
-        self.lengthscale = _checks.positive("lengthscale", lengthscale)
+        self.inverse_nu = np.asarray(1.0 / _checks.positive("nu", nu, allow_infinite=normalise))
+        self.lengthscale = np.asarray(_checks.positive("lengthscale", lengthscale))
 
     @property
     def nu(self) -> float:
@@ -124,7 +124,7 @@ class Diffusion(SpectralKernel):
         fixed: str | Sequence[str] = (),
     ) -> None:
         super().__init__(spectrum, variance=variance, normalise=normalise, fixed=fixed)
-        self.beta = _checks.positive("beta", beta)
+        self.beta = np.asarray(_checks.positive("beta", beta))
 
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.exp(-self.beta * eigenvalues)

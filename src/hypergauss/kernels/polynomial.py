@@ -31,4 +31,4 @@ def filter_expansion(kernel: SpectralKernel, tolerance: float, *, root: bool = F
         values = kernel.filter(eigenvalues)
         return np.sqrt(np.maximum(values, 0.0)) if root else values
 
-    return chebyshev.expand(phi, kernel.spectrum.upper, tolerance, bound if is_known else None)
+    return chebyshev.expand(phi, kernel.spectrum.upper, tolerance, bound if is_known else None)  # type: ignore[arg-type]

@@ -28,7 +28,7 @@ _DRAW_TOLERANCE = 1e-9
 class Vertices(NamedTuple):
     """Inputs of a spectral kernel: vertex indices and their rows of U."""
 
-    index: np.ndarray  # (n,)
+    index: np.ndarray  # type: ignore[assignment]  # (n,)
     vectors: np.ndarray  # (n, r)
 
 
@@ -83,7 +83,7 @@ class SpectralKernel(Kernel):
     ) -> None:
         self.spectrum = check_spectrum(spectrum)
         self.normalise = bool(normalise)
-        self.variance = _checks.positive("variance", variance)
+        self.variance = np.asarray(_checks.positive("variance", variance))
         self.fixed = self.check_fixed(fixed)
 
     @abstractmethod

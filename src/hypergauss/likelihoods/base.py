@@ -3,7 +3,7 @@ r"""Likelihood: how an observation arises from the latent functions at its verte
 Inference asks three things of a likelihood: its log density; the expectation of that under independent Gaussians, with
 slopes in their means and variances (`Likelihood.expectation`); and, for Laplace's method, its slope and curvature in
 the latents. A likelihood of your own needs one formula: with one latent function `OneLatent.pointwise`, else
-`Likelihood.log_density` and `Likelihood.expected_log_density`. All else follows from it by quadrature and complex steps.
+`Likelihood.log_density` and `Likelihood.expected_log_density`. All else follows by quadrature and complex steps.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Likelihood(Parametrised, ABC):
         return parameters.pull_back(self, lambda own: own.expected_log_density(mean, variance, y), 1.0)
 
     def check_formulas(self) -> None:
-        """Refuse a log density whose complex steps are not its derivatives, in its own or in the latents' parameters."""
+        """Refuse a log density whose complex steps are not its derivatives, in hyperparameters or in latents."""
         # A label, a count and a measurement alike may be 1.
         y, shape = np.ones(len(_PROBES)), (len(_PROBES), self.num_latents)
         mean = _PROBES[:, None] * (1 + np.arange(self.num_latents)) / self.num_latents

@@ -14,7 +14,7 @@ from hypergauss.likelihoods.base import Classification, Expectation
 from hypergauss.likelihoods.quadrature import gaussian_nodes, hermite, row_blocks
 from hypergauss.parameters import gather, positive
 
-#: Distance of the lattice's points: errors of E log S are below 1e-7, and of its slopes below 1e-6, whatever the spread,
+#: Distance of the lattice's points: errors of E log S are below 1e-7, of its slopes below 1e-6, whatever the spread,
 #: by comparison with a lattice eight times as fine (`tests/likelihoods/test_categorical.py`).
 _SPACING = 0.4
 #: The largest logarithm whose exponential is a number; exp(-exp(u)) is 0 long before.
@@ -81,7 +81,7 @@ class Softmax(LatentForEachClass):
         p = softmax(latents, axis=1)
         return p[:, :, None] * (np.eye(self.num_classes) - p[:, None, :])
 
-    def curvature_slope(self, latents: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def curvature_slope(self, latents: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """Return the gradient of the sum of weights_l p_l (1 - p_l): dp_l / df_m = p_l ([l = m] - p_m)."""
         p = softmax(latents, axis=1)
         by_class = weights * (1 - 2 * p) * p
@@ -108,7 +108,7 @@ class RobustMax(LatentForEachClass):
 
     def __init__(self, num_classes: int, epsilon: float = 1e-3, *, fixed: str | Sequence[str] = ()) -> None:
         self.num_classes = _checks.count("num_classes", num_classes, least=2)
-        self.epsilon = _checks.positive("epsilon", epsilon)
+        self.epsilon = np.asarray(_checks.positive("epsilon", epsilon))
         self.fixed = self.check_fixed(fixed)
 
     @property
@@ -208,7 +208,7 @@ def _largest(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> np.nd
 
 
 def _below(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Phi of every class but the label's at nodes of the label's latent, its arguments (n, C, q), and deviations.
+    """Return Phi of each class but the label's at nodes of the label's latent, its arguments (n, C, q), and deviations.
 
     The label's own Phi counts as 1.
     """

@@ -35,7 +35,7 @@ class Gaussian(OneLatent, Measurement):
     noise_variance: np.ndarray = positive()
 
     def __init__(self, noise_variance: float = 1.0, *, fixed: str | Sequence[str] = ()) -> None:
-        self.noise_variance = _checks.positive("noise_variance", noise_variance)
+        self.noise_variance = np.asarray(_checks.positive("noise_variance", noise_variance))
         self.fixed = self.check_fixed(fixed)
 
     @property

@@ -59,8 +59,8 @@ class StudentT(OneLatent, Measurement):
         *,
         fixed: str | Sequence[str] = ("degrees_of_freedom",),
     ) -> None:
-        self.scale = _checks.positive("scale", scale)
-        self.degrees_of_freedom = _checks.positive("degrees_of_freedom", degrees_of_freedom)
+        self.scale = np.asarray(_checks.positive("scale", scale))
+        self.degrees_of_freedom = np.asarray(_checks.positive("degrees_of_freedom", degrees_of_freedom))
         self.fixed = self.check_fixed(fixed)
 
     def pointwise(self, latent: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102

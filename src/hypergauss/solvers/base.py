@@ -90,13 +90,13 @@ class ConditionedLatent(Protocol):
     """
 
     @property
-    def centred(self) -> np.ndarray: ...
+    def centred(self) -> np.ndarray: ...  # noqa: D102
     @property
-    def variance(self) -> np.ndarray: ...
+    def variance(self) -> np.ndarray: ...  # noqa: D102
     @property
-    def log_partition(self) -> float: ...
+    def log_partition(self) -> float: ...  # noqa: D102
     @property
-    def smooth(self) -> Callable[[np.ndarray], np.ndarray]: ...
+    def smooth(self) -> Callable[[np.ndarray], np.ndarray]: ...  # noqa: D102
 
 
 class Marginals(NamedTuple):

@@ -1,6 +1,6 @@
 r"""The r x r system behind low-rank covariances: C = (W^-1 + G)^-1 = W P, P = (I + G W)^-1, for symmetric G.
 
-Where no weight is negative, by Cholesky's factor L of M = I + R G R, R = W^1/2, at half the cost: then C = R M^-1 R, and
+Where no weight is negative, by Cholesky's factor L of M = I + R G R, R = W^1/2, at half the cost: C = R M^-1 R, and
 M has a factor exactly where prior times sites is a distribution. A filter that rises with the eigenvalue has negative
 weights; then by LU, and everything still holds.
 """

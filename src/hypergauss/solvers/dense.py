@@ -70,7 +70,11 @@ class DenseSolver(ExactSolver):
         return Marginals.of(found, mean, sites)
 
     def pull_back(  # noqa: D102
-        self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites, in_unexplained: np.ndarray
+        self,
+        kernel: Kernel,
+        mean: np.ndarray,
+        sites: NaturalSites,
+        in_unexplained: np.ndarray,  # noqa: ARG002
     ) -> tuple[np.ndarray, np.ndarray]:
         K = self._covariance(kernel)
         slopes, in_mean = np.zeros_like(K), np.zeros(len(mean))

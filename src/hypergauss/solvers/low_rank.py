@@ -149,7 +149,7 @@ class LowRankSolver(ExactSolver):
             found = condition_in_features(F, structure, relative, b)
             alpha = (relative - b * found.centred)[:, None]
             own = self._slopes(found.system, F, structure.weights, found.h, alpha, F.T @ alpha, 1)
-            total = Slopes(*(None if a is None else a + b for a, b in zip(total, own, strict=True)))  # type: ignore[operator,arg-type]
+            total = Slopes(*(None if a is None else a + b for a, b in zip(total, own, strict=True)))  # type: ignore[arg-type]
             in_mean[latent] = alpha.sum()
         return self.to_kernel(kernel, total, in_unexplained), in_mean
 

@@ -146,7 +146,7 @@ class Observations(NamedTuple):
         return Sites(self.rows, self.mean, noise / self.counts, float(offset - self.scatter / (2 * noise)))
 
     def pull_back_noise(self, noise_variance: float | np.ndarray, in_variance: np.ndarray) -> float:
-        """Return the slope in the noise variance of a number with slopes in the sites' variances, log offset included."""
+        """Return the slope in the noise variance from those in the sites' variances; the log offset has its own."""
         if self.known_variance is not None:
             return 0.0
         noise, outputs = float(noise_variance), self.mean.shape[1]
