@@ -16,6 +16,7 @@ from hypergauss.datasets import make_planted_hypergraph  # noqa: E402
 from hypergauss.exceptions import ClusterError, FileError  # noqa: E402
 from hypergauss.inference import GaussianModel, Observations, Prior, Sites, condition, learn  # noqa: E402
 from hypergauss.operators import LocalLaplacian, ShardedLaplacian, cluster, ordering  # noqa: E402
+from hypergauss.solvers import solver_for  # noqa: E402
 from hypergauss.solvers.iterative import Iterative  # noqa: E402
 from hypergauss.solvers.iterative.evidence import IterativeEvidence  # noqa: E402
 from hypergauss.spectrum import normalised_incidence  # noqa: E402
@@ -172,8 +173,9 @@ def test_the_evidence_and_its_gradient_are_the_local_solver_s(sharded, local, pl
     for operator in (sharded, local):
         model = GaussianModel(gentle(spectrum_of(operator)), 1.0, np.zeros(3))
         # Without leading eigenvectors, whose signs follow rounding: with them, other probes are drawn.
-        objective = IterativeEvidence(model, Observations.of(rows, targets), Iterative(n_probes=4, n_deflated=0))
-        found.append(objective.value_and_gradient(parameters.pack(model), []))
+        observations = Observations.of(rows, targets)
+        solver = solver_for(model.kernel, observations.rows, Iterative(n_probes=4, n_deflated=0))
+        found.append(IterativeEvidence(solver.workspace, observations).value_and_gradient(model))
     (ours, our_gradient), (theirs, their_gradient) = found
     assert ours == pytest.approx(theirs, rel=1e-6)
     np.testing.assert_allclose(our_gradient, their_gradient, rtol=1e-3, atol=1e-4 * np.abs(their_gradient).max())
