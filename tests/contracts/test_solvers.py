@@ -74,11 +74,11 @@ all_measurements = pytest.mark.parametrize("data", MEASUREMENTS.values(), ids=ME
 
 def prepared(kernel, rows, solver):
     inducing = InducingVertices.of(kernel, np.unique(rows)) if solver == "sparse" else None
-    return solver_for(kernel, np.unique(rows), SETTINGS.get(solver, solver), inducing)
+    return solver_for(kernel, rows, SETTINGS.get(solver, solver), inducing)
 
 
 def posterior_of(kernel, data, solver):
-    return prepared(kernel, data.rows, solver).posterior(Prior(kernel, data.mean), data.sites())
+    return prepared(kernel, data.observations().rows, solver).posterior(Prior(kernel, data.mean), data.sites())
 
 
 def natural_sites(outputs, size, *, signed):
@@ -97,7 +97,7 @@ def test_the_log_evidence_is_scipys_multivariate_normal(hypergraph, solver, name
     kernel = KERNELS[name](hypergraph)
     expected = oracles.log_evidence(kernel.gram(), data.rows, data.y, data.noise, data.mean)
     assert posterior_of(kernel, data, solver).log_evidence == pytest.approx(expected, rel=1e-8)
-    to_learn = prepared(kernel, data.rows, solver).objective(data.observations())
+    to_learn = prepared(kernel, data.observations().rows, solver).objective(data.observations())
     assert to_learn.value(GaussianModel(kernel, NOISE, data.mean)) == pytest.approx(expected, rel=1e-8)
 
 
@@ -152,7 +152,7 @@ def test_gradients_of_the_log_evidence_match_central_differences(hypergraph, sol
     data = MEASUREMENTS[kind]
     fixed = ("noise_variance",) if data.noise_variance is not None else ()
     model = GaussianModel(KERNELS[name](hypergraph), NOISE, data.mean, fixed)
-    objective = prepared(model.kernel, data.rows, solver).objective(data.observations())
+    objective = prepared(model.kernel, data.observations().rows, solver).objective(data.observations())
 
     def value(theta):
         return objective.value(parameters.unpack(model, theta))
@@ -167,7 +167,7 @@ def test_gradients_of_the_log_evidence_match_central_differences(hypergraph, sol
 def test_slopes_of_the_evidence_in_means_and_variances_match_central_differences(hypergraph, solver, name):
     data = MEASUREMENTS["repeated and heteroscedastic"]
     kernel, sites = KERNELS[name](hypergraph), data.sites()
-    prepared_solver = prepared(kernel, data.rows, solver)
+    prepared_solver = prepared(kernel, data.observations().rows, solver)
     found = prepared_solver.evidence(kernel, data.mean, sites)
     in_mean = oracles.central_differences(lambda m: prepared_solver.evidence(kernel, m, sites).value, data.mean)
     in_variance = oracles.central_differences(

@@ -208,6 +208,11 @@ class ExactSolver(Solver):
         """Return the gradient of the sum of ``left`` times K ``right``, shape (p,), for arrays of shape (n, m)."""
 
     def objective(self, observations: Observations) -> EvidenceObjective:  # noqa: D102
+        if not np.array_equal(observations.rows, self.rows):
+            raise ValueError(
+                f"`observations` must be at the solver's vertices, in their order ({len(self.rows):,}). Got "
+                f"{len(observations.rows):,} others, or others first. Prepare it with `solver_for(kernel, observations.rows)`."
+            )
         return EvidenceObjective(self, observations)
 
 
