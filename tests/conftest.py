@@ -22,6 +22,33 @@ settings.register_profile(
 )
 settings.load_profile("quick")
 
+#: Tests that start processes, a browser or a cluster, or run long chains and whole studies.
+SLOW = (
+    "tests/cli",
+    "tests/embedding/test_gplvm.py",
+    "tests/experiments",
+    "tests/factorisation",
+    "tests/inference/test_calibration.py",
+    "tests/inference/test_mcmc.py",
+    "tests/inference/test_mini_batches.py",
+    "tests/inference/test_variational_by_products.py",
+    "tests/operators/test_sharded.py",
+    "tests/operators/test_workers.py",
+    "tests/report",
+    "tests/solvers/iterative",
+    "tests/solvers/test_planning.py",
+    "tests/test_docs.py",
+    "tests/test_package.py",
+    "tests/test_readme.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what `make test-fast` leaves out."""
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session")
 def hypergraph():

@@ -210,8 +210,8 @@ class ExactSolver(Solver):
     def objective(self, observations: Observations) -> EvidenceObjective:  # noqa: D102
         if not np.array_equal(observations.rows, self.rows):
             raise ValueError(
-                f"`observations` must be at the solver's vertices, in their order ({len(self.rows):,}). Got "
-                f"{len(observations.rows):,} others, or others first. Prepare it with `solver_for(kernel, observations.rows)`."
+                f"`observations` must be at the solver's {len(self.rows):,} vertices, in their order. Got others, or "
+                "others first. Prepare the solver with `solver_for(kernel, observations.rows)`."
             )
         return EvidenceObjective(self, observations)
 
