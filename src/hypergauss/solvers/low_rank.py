@@ -84,7 +84,7 @@ class LowRankSolver(ExactSolver):
         variance = sites.variance
         is_uniform = np.ndim(remainder) == 0 and not self.features_move and (variance == variance[0]).all()
         if is_uniform:
-            return self._uniform_evidence(kernel, mean, sites, F, float(remainder + variance[0]))
+            return self._uniform_evidence(kernel, mean, sites, F, weights, float(remainder + variance[0]))
         targets = sites.mean - mean
         outputs = targets.shape[1]
         d = remainder + variance
@@ -104,7 +104,9 @@ class LowRankSolver(ExactSolver):
         value = -0.5 * (quadratic + outputs * log_det) + sites.log_offset - penalty
         return Evidence(float(value), in_kernel, alpha.sum(axis=0), in_variance)
 
-    def _uniform_evidence(self, kernel: Kernel, mean: np.ndarray, sites: Sites, F: np.ndarray, d: float) -> Evidence:
+    def _uniform_evidence(
+        self, kernel: Kernel, mean: np.ndarray, sites: Sites, F: np.ndarray, weights: np.ndarray, d: float
+    ) -> Evidence:
         """Return the evidence where D is one number d: the data enter only through F'F, F'y and y'y, reduced once.
 
         Each evaluation then costs O(r^3), however many vertices are observed.
@@ -113,7 +115,6 @@ class LowRankSolver(ExactSolver):
             self._reduced = _Reduced.of(F, sites.mean)
         data = self._reduced
         n, outputs = data.y.shape
-        weights = kernel.structure(self.inputs).weights
         along = data.along - data.sums[:, None] * mean  # F'(y - mean)
         squares = data.squares - 2 * mean @ data.totals + n * (mean**2).sum()
         # W / d stands with F'F as W does with F'F / d: what is known of the data stays as it is.
