@@ -24,8 +24,11 @@ settings.load_profile("quick")
 
 #: Tests that start processes, a browser or a cluster, or run long chains and whole studies.
 SLOW = (
+    "tests/analysis",
     "tests/cli",
     "tests/embedding/test_gplvm.py",
+    "tests/estimators/test_classifier.py",
+    "tests/estimators/test_sklearn_rules",
     "tests/experiments",
     "tests/factorisation",
     "tests/inference/test_calibration.py",
@@ -37,6 +40,7 @@ SLOW = (
     "tests/report",
     "tests/solvers/iterative",
     "tests/solvers/test_planning.py",
+    "tests/storage",
     "tests/test_docs.py",
     "tests/test_package.py",
     "tests/test_readme.py",
