@@ -127,7 +127,8 @@ def move_sites(
 
     Far from the top by steps that never lower the value: a likelihood may have several tops. Near it targets overshoot,
     since they take latents and vertices one by one; there the last few steps are mixed so that what they leave cancels
-    (`Mixing`), in some ten steps where shorter and shorter ones would take hundreds.
+    (`Mixing`), in some ten steps where shorter and shorter ones would take hundreds. A likelihood that is not
+    log-concave has plateaus on its way that look like tops, so from nothing its sites go all the way by plain steps.
 
     Parameters
     ----------
@@ -144,6 +145,7 @@ def move_sites(
     enough, near = tolerance * n, _NEAR * n
     sites, here = start, attempt(start)
     step, taken = 1.0, 0
+    mixes = model.likelihood.is_log_concave or bool(start.precision.any())
     while taken < _MOST_STEPS and step > _SHORTEST:
         trial = _standing(model, sites, here).towards(here.target, step)
         there, taken = attempt(trial), taken + 1
@@ -155,7 +157,9 @@ def move_sites(
             continue
         gain = there.value - here.value
         sites, here, step = trial, there, min(_LONGEST, _GROWTH * step)
-        if gain <= near:
+        if gain <= enough:
+            break
+        if mixes and gain <= near:
             sites, here, more = _mix(model, sites, here, attempt, enough, near)
             taken += more
             if more < _MOST_MIXED:
