@@ -18,7 +18,7 @@ from benchmarks.congress import partition, read
 from benchmarks.problem import Problem
 from hypergauss import Hypergraph, Spectrum, datasets
 
-REPEATS = 5
+REPEATS = 3
 DATA = "HYPERGAUSS_DATA"
 Outcomes = Sequence[dict[str, Any]]
 
