@@ -77,3 +77,23 @@ def test_another_top_found_on_the_way_is_no_gain_of_the_exponent():
         return outcome(-1.0 if previous is None else 5.0)
 
     assert search(learn_at).size_exponent == 0.0
+
+
+def test_an_exponent_that_cannot_be_evaluated_is_started_afresh_and_then_passed_over():
+    from types import SimpleNamespace
+
+    from hypergauss.exceptions import NumericalError
+    from hypergauss.learning.size_exponent import search
+
+    asked = []
+
+    def learn_at(exponent, previous, *, worthless_below):
+        asked.append((exponent, previous is None))
+        if exponent < 0:
+            raise NumericalError("not here")
+        return SimpleNamespace(objective=-((exponent - 0.25) ** 2) * 100)
+
+    profile = search(learn_at)
+    assert profile.size_exponent == 0.25
+    assert [afresh for exponent, afresh in asked if exponent == -1.0] == [False, True]
+    assert (profile.exponents >= 0).all()

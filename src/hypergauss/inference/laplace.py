@@ -19,6 +19,8 @@ u = (I + W K)^-1 c, the mode's moving adds u' (dK g + dmean).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
@@ -129,9 +131,9 @@ def check_mode(likelihood: Likelihood) -> None:
         )
 
 
-def _difference_gradient(likelihood: Likelihood, value: object) -> np.ndarray:
+def _difference_gradient(likelihood: Likelihood, value: Callable[[Likelihood], float]) -> np.ndarray:
     """Return a gradient in the likelihood's own coordinates by central differences: its formulas are real."""
     theta = parameters.pack(likelihood)
     steps = _DIFFERENCE * np.eye(len(theta))
     ends = [(parameters.unpack(likelihood, theta + s), parameters.unpack(likelihood, theta - s)) for s in steps]
-    return np.array([(value(ahead) - value(behind)) / (2 * _DIFFERENCE) for ahead, behind in ends])  # type: ignore[operator]
+    return np.array([(value(ahead) - value(behind)) / (2 * _DIFFERENCE) for ahead, behind in ends])
