@@ -15,20 +15,28 @@ from hypergauss.kernels import (
     Kernel,
     Matern,
     Product,
+    ShapedWalk,
     SpectralKernel,
     SquaredExponential,
+    Standardised,
     Sum,
+    Walk,
 )
 from hypergauss.learning.size_exponent import search_cost
 from hypergauss.solvers.choose import Choice, Plan, plan_solver
-from hypergauss.spectrum import Spectrum, cached_spectrum
+from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
 KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {
+    "shaped-walk": ShapedWalk,
+    "walk": Walk,
     "matern": Matern,
     "diffusion": Diffusion,
     "bernstein": Bernstein,
 }
 COMBINATIONS = ("sum", "product")
+
+#: The prior variance of the level, relative to the variance that the rest starts from.
+LEVEL = 1.0
 
 #: Operations up to which searching the size exponent is part of every fit: some twenty seconds on two cores.
 AFFORDABLE = 1e12
@@ -59,6 +67,7 @@ class Blueprint(NamedTuple):
         num_sites: int,
         solver: Choice = "auto",
         needs_eigenvectors: bool = False,
+        standardises: bool = True,
     ) -> Blueprint:
         """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
         domain = Domain.of(H)
@@ -67,10 +76,10 @@ class Blueprint(NamedTuple):
         if isinstance(kernel, Kernel):
             given = kernel if side is None else _combine({"hypergraph": kernel}, side, combine)
             return cls._with_kernel(domain, given, size_exponent, rank)
-        family = KERNELS[_checks.one_of("kernel", "matern" if kernel is None else kernel, tuple(KERNELS))]
+        name = None if kernel is None else _checks.one_of("kernel", kernel, tuple(KERNELS))
 
         def build(spectra: dict[str, Spectrum]) -> Kernel:
-            return _combine({name: family(spectrum) for name, spectrum in spectra.items()}, side, combine)
+            return _combine({key: _named(name, each, standardises) for key, each in spectra.items()}, side, combine)
 
         plan = plan_solver(
             domain.relations,
@@ -119,6 +128,13 @@ class Blueprint(NamedTuple):
         if self.plan is not None and self.plan.is_iterative:
             return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()})
         return self.build({name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()})
+
+
+def _named(name: str | None, spectrum: Spectrum, standardises: bool) -> Kernel:
+    """Return the kernel of a name, centred and scaled where there are eigenvectors to do it with."""
+    if not (standardises and isinstance(spectrum, EigenSpectrum)):
+        return KERNELS[name or "matern"](spectrum)
+    return Standardised(KERNELS[name or "walk"](spectrum), level=LEVEL)
 
 
 def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:

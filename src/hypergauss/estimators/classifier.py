@@ -11,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 
 from hypergauss import _checks, parameters
+from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
@@ -19,14 +20,13 @@ from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.inference.latents import SampledLatents
+from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.likelihoods import Bernoulli, Classification, OrderedProbit, RobustMax, Softmax
+from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.choose import Choice
 
-LIKELIHOODS = ("robust-max", "softmax", "ordinal", "logit", "probit")
-#: Where the user sets no prior of a likelihood's own: the share of wrong labels is around the paper's 1e-3.
-LABEL_NOISE = {"epsilon": LogNormal(1e-3, 1.0)}
+LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
 
 class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
@@ -116,14 +116,15 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         kernel: str | Kernel | None = None,
         covariates: Any = None,
         *,
-        likelihood: str | Classification = "robust-max",
-        inference: str = "variational",
+        likelihood: str | Classification = "auto",
+        inference: str = "auto",
         inducing: Any = None,
         batch_size: int | None = None,
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
         learn: bool = True,
+        integrate: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
         solver: Choice = "auto",
         n_starts: int = 1,
@@ -142,6 +143,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.size_exponent = size_exponent
         self.rank = rank
         self.learn = learn
+        self.integrate = integrate
         self.priors = priors
         self.solver = solver
         self.n_starts = n_starts
@@ -160,24 +162,25 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             Text, whole numbers or anything hashable. A Series whose index names the vertices may have them in another
             order.
         """
-        _checks.one_of("inference", self.inference, INFERENCES)
+        _checks.one_of("inference", self.inference, ("auto", *INFERENCES))
         names = as_list(X)
         labels = _check_labels(in_order_of(X, names, y, argument="y"))
         _checks.same_length("vertices", len(names), "y", len(labels))
         batch_size = self._check_inference()
         searches = self.inference != "mcmc" and batch_size is None
         blueprint = self._blueprint(
-            num_sites=len(names), searches=searches, needs_eigenvectors=self.inference != "variational"
+            num_sites=len(names), searches=searches, needs_eigenvectors=self.inference not in ("auto", "variational")
         )
         codes, classes = pd.factorize(labels, sort=True)
-        likelihood = _make_likelihood(self.likelihood, list(classes), codes)
+        is_variational = batch_size is not None or (blueprint.plan is not None and blueprint.plan.is_iterative)
+        likelihood = _make_likelihood(self.likelihood, list(classes), codes, is_variational=is_variational)
+        inference = _resolved(self.inference, likelihood, is_variational=is_variational)
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
-            how = self._how(blueprint.domain, report, learns=self.learn and self.inference != "mcmc")
-            if "epsilon" in parameters.values(likelihood):
-                how = how._replace(priors={**LABEL_NOISE, **how.priors})
-            task = LatentTask(likelihood, rows, codes, inference=self.inference, batch_size=batch_size, how=how)
+            learns = self.learn and self.inference != "mcmc"
+            how = self._how(blueprint.domain, report, learns=learns, default_priors=default_class_priors())
+            task = LatentTask(likelihood, rows, codes, inference=inference, batch_size=batch_size, how=how)
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
         self._keep(blueprint, fitted)
@@ -204,7 +207,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
                 raise ValueError("`inference='mcmc'` cannot learn the size exponent. Give a number.")
         if self.batch_size is None:
             return None
-        if self.inducing is None or self.inference != "variational" or not self.learn:
+        if self.inducing is None or self.inference not in ("auto", "variational") or not self.learn:
             raise ValueError(
                 "`batch_size` is for learning with `inference='variational'` and `inducing` variables. Set `inducing`, "
                 "or leave `batch_size` out."
@@ -244,22 +247,21 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             raise ValueError(f"`label` must be one of the classes {self.classes_.tolist()}. Got {label!r}.")
         if isinstance(self.posterior_, SampledLatents):
             raise ValueError("Draws have no weights of observations. Fit with `inference='variational'` to explain.")
-        posteriors = self.posterior_.posteriors
-        if len(posteriors) == 1:
+        num_latents = len(self.posterior_.posteriors)
+        if num_latents == 1:
             is_ordered = isinstance(self.posterior_.likelihood, OrderedProbit)
             factors = [1.0 if column[0] == 1 or is_ordered else -1.0]
             of = "latent function" if is_ordered else f"latent function for {chosen!s}"
         else:
-            others = len(posteriors) - 1
-            factors = [1.0 if latent == column[0] else -1.0 / others for latent in range(len(posteriors))]
+            others = num_latents - 1
+            factors = [1.0 if latent == column[0] else -1.0 / others for latent in range(num_latents)]
             of = f"latent margin for {chosen!s}"
-        return explain(
-            [(factor, posterior, 0) for factor, posterior in zip(factors, posteriors, strict=True)],
-            row,
-            vertices=self.vertices_,
-            H=self.H,
-            of=of,
-        )
+        parts = [
+            (weight * factor, posterior, 0)
+            for weight, latents in components(self.posterior_)
+            for factor, posterior in zip(factors, latents.posteriors, strict=True)
+        ]
+        return explain(parts, row, vertices=self.vertices_, H=self.H, of=of)
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""
@@ -285,7 +287,16 @@ def _check_labels(y: Any) -> np.ndarray:
     return labels
 
 
-def _make_likelihood(likelihood: str | Classification, classes: list[Any], codes: np.ndarray) -> Classification:
+def _resolved(inference: str, likelihood: Classification, *, is_variational: bool) -> str:
+    """Return how to infer where that is left to us: by expectation propagation, if likelihood and solver have it."""
+    if inference != "auto":
+        return inference
+    return "ep" if likelihood.can_propagate and not is_variational else "variational"
+
+
+def _make_likelihood(
+    likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, is_variational: bool
+) -> Classification:
     """Return the named likelihood for as many classes as there are."""
     if len(classes) < 2:
         raise ValueError(f"`y` must hold at least two classes. Got one: '{classes[0]}'. Label some of another class.")
@@ -294,10 +305,15 @@ def _make_likelihood(likelihood: str | Classification, classes: list[Any], codes
             raise ValueError(f"`likelihood` is for {likelihood.num_classes} classes. Got {len(classes)} in `y`.")
         return likelihood
     _checks.one_of("likelihood", likelihood, LIKELIHOODS)
-    if likelihood in ("logit", "probit"):
+    if likelihood == "auto":
+        # The probit for many classes has no expectation for variational inference to use.
+        likelihood = "softmax" if is_variational and len(classes) > 2 else "probit"
+    if likelihood == "probit":
+        return Bernoulli("probit") if len(classes) == 2 else MultinomialProbit(len(classes))
+    if likelihood == "logit":
         if len(classes) > 2:
-            raise ValueError(f"`likelihood={likelihood!r}` is for two classes. Got {len(classes)}. Use 'softmax'.")
-        return Bernoulli(likelihood)
+            raise ValueError(f"`likelihood='logit'` is for two classes. Got {len(classes)}. Use 'softmax' or 'probit'.")
+        return Bernoulli("logit")
     if likelihood == "ordinal":
         return OrderedProbit.from_labels(codes)
     return Softmax(len(classes)) if likelihood == "softmax" else RobustMax(len(classes))

@@ -1,13 +1,14 @@
-"""The path from a plan to a fitted model, one for all estimators: build, learn, condition."""
+"""The path from a plan to a fitted model, one for all estimators: build, learn, average, condition."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from hypergauss.estimators.averaging import Averaged, average
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.learning.search import Learned
-from hypergauss.learning.size_exponent import Profile, search
+from hypergauss.learning.size_exponent import Profile, log_prior, search
 from hypergauss.solvers.threads import threads_for
 
 
@@ -17,15 +18,17 @@ class Fitted(NamedTuple):
     Attributes
     ----------
     model : GaussianModel or LatentModel
-        With its hyperparameters, in the units of the data.
+        At the mode of its hyperparameters, in the units of the data.
     learned : Learned
         How they were learned, and what they reached.
     posterior : object
         As the task makes it.
     exponents : dict of name to float
-        The size exponent of each hypergraph.
+        The size exponent of each hypergraph, at the mode.
     profiles : dict of name to Profile
         Of each exponent that was searched for.
+    averaged : Averaged or None
+        The hyperparameters that the posterior is averaged over.
     """
 
     model: Any
@@ -33,6 +36,7 @@ class Fitted(NamedTuple):
     posterior: Any
     exponents: dict[str, float]
     profiles: dict[str, Profile]
+    averaged: Averaged | None = None
 
 
 def fit(blueprint: Blueprint, task: Task) -> Fitted:
@@ -43,17 +47,25 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
 
 def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     exponents, profiles = dict(blueprint.exponents), {}
+    neighbours: list[tuple[float, Attempt]] = []
     if blueprint.searched:
         attempt: Attempt | None = None
         for name in blueprint.searched:
             profiles[name] = _profile(blueprint, task, exponents, name, attempt)
             exponents[name], attempt = profiles[name].size_exponent, profiles[name].best
         # A profile is learned coarsely; the model that it chose is learned out.
+        last = profiles[blueprint.searched[-1]]
         attempt = task.learn(blueprint.kernel_at(exponents), attempt)
+        for exponent, outcome in zip(last.exponents, last.outcomes, strict=True):
+            neighbours.append((log_prior(exponent), attempt if exponent == last.size_exponent else outcome))
     else:
         attempt = task.learn(blueprint.kernel_at(exponents))
+        neighbours = [(0.0, attempt)]
     found = {name: a for name, a in exponents.items() if a is not None}
-    return Fitted(task.reported(attempt.learned.model), attempt.learned, task.posterior(attempt), found, profiles)
+    averaged = average(task, attempt, neighbours, count) if (count := task.num_points(attempt)) else None
+    posterior = task.posterior(attempt) if averaged is None else task.mixed(attempt, averaged.points)
+    kept = {name: profile._replace(outcomes=()) for name, profile in profiles.items()}
+    return Fitted(task.reported(attempt.learned.model), attempt.learned, posterior, found, kept, averaged)
 
 
 def _profile(

@@ -14,14 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
 from hypergauss.estimators.blueprint import Blueprint
+from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.explanation import Explanation, explain
-from hypergauss.estimators.fitting import fit
+from hypergauss.estimators.fitting import Fitted, fit
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.tasks import GaussianTask
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
+from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.solvers.choose import Choice
@@ -130,6 +132,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         rank: int | None = None,
         noise_variance: float = 0.1,
         learn: bool = True,
+        integrate: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
         scale_target: bool = True,
         solver: Choice = "auto",
@@ -147,6 +150,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.rank = rank
         self.noise_variance = noise_variance
         self.learn = learn
+        self.integrate = integrate
         self.priors = priors
         self.scale_target = scale_target
         self.solver = solver
@@ -180,13 +184,16 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         centre, scale = self._centre_and_scale(measured)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
-            how = self._how(blueprint.domain, report, learns=self.learn and measured.num_measurements > 1)
-            fitted = fit(blueprint, GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how))
+            learns = self.learn and measured.num_measurements > 1
+            unit = 1.0 if self.scale_target else float(np.var(measured.mean)) or 1.0
+            how = self._how(blueprint.domain, report, learns=learns, default_priors=default_priors(unit))
+            task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how)
+            fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
         self._keep(blueprint, fitted)
         model = fitted.model
         self._flat = np.asarray(y).ndim == 1
-        self.noise_variance_ = None if measured.known_variance is not None else float(model.noise_variance)
+        self.noise_variance_ = None if measured.known_variance is not None else _noise(task, fitted)
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
         self.log_marginal_likelihood_ = self.posterior_.log_evidence
         self.learning_trace_ = fitted.learned.trace
@@ -269,7 +276,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         row = int(self._rows([vertex])[0])
         number = _checks.count("output", output, least=0, most=len(self.posterior_.prior.mean) - 1)
         return explain(
-            [(1.0, self.posterior_, number)],
+            [(weight, part, number) for weight, part in components(self.posterior_)],
             row,
             vertices=self.vertices_,
             H=self.H,
@@ -328,3 +335,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _noise(task: GaussianTask, fitted: Fitted) -> float:
+    """Return the noise variance, averaged where the posterior is."""
+    if fitted.averaged is None:
+        return float(fitted.model.noise_variance)
+    return float(sum(w * task.reported(point.learned.model).noise_variance for w, point in fitted.averaged.points))

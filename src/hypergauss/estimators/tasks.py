@@ -7,31 +7,39 @@ same steps for both, which differ in their model, in what is maximised, and in w
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.inducing import InducingFor
+from hypergauss.inference.coupled_propagation import CoupledPropagation
 from hypergauss.inference.laplace import LaplaceObjective, check_mode
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents, SampledLatents
 from hypergauss.inference.mcmc.sampling import sample_posterior
 from hypergauss.inference.mini_batches import learn_in_batches
-from hypergauss.inference.site_objective import TIGHT, SiteObjective
+from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
+from hypergauss.inference.propagation import PropagationObjective
+from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.inference.variational import VariationalObjective
 from hypergauss.inference.variational_by_products import IterativeVariational
-from hypergauss.kernels import Kernel
-from hypergauss.learning.priors import LogNormal, match_priors
+from hypergauss.kernels import Kernel, Standardised, Sum
+from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
 from hypergauss.learning.search import Learned, Objective, maximise
-from hypergauss.likelihoods import Likelihood
+from hypergauss.likelihoods import Likelihood, MultinomialProbit
 from hypergauss.solvers.base import ExactSolver, GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.sites import Observations
 
-INFERENCES = ("variational", "laplace", "mcmc")
+INFERENCES = ("ep", "variational", "laplace", "mcmc")
+_OBJECTIVES: dict[str, type[SiteObjective]] = {
+    "ep": PropagationObjective,
+    "variational": VariationalObjective,
+    "laplace": LaplaceObjective,
+}
 
 
 class How(NamedTuple):
@@ -42,7 +50,11 @@ class How(NamedTuple):
     solver, inducing
         How systems are solved; ``inducing`` gives the inducing variables for a kernel, or None.
     priors : dict of name to LogNormal
-        On hyperparameters.
+        On hyperparameters, as the user has them.
+    default_priors : dict of name to LogNormal
+        For those that the user does not name.
+    averages : bool
+        Whether posteriors are averaged over hyperparameters.
     n_starts, max_iterations : int
         Starts that learning follows, and iterations of each; 0 iterations keep the hyperparameters.
     seed : int
@@ -54,10 +66,16 @@ class How(NamedTuple):
     solver: Choice
     inducing: InducingFor
     priors: Mapping[str, LogNormal]
+    default_priors: Mapping[str, LogNormal]
+    averages: bool
     n_starts: int
     max_iterations: int
     seed: int
     report: Callable[[str], None] | None
+
+
+#: Points that a posterior is averaged over, and at least; and the operations of conditioning on them that are allowed.
+_NUM_POINTS, _LEAST_POINTS, _AFFORDABLE = 20, 8, 5e10
 
 
 class Attempt(NamedTuple):
@@ -97,6 +115,24 @@ class Task(ABC):
     def posterior(self, attempt: Attempt) -> Any:
         """Return what was learned given the data, in their units."""
 
+    @abstractmethod
+    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> Any:
+        """Return the posteriors at some hyperparameters, averaged by their weights; an attempt is at the mode."""
+
+    def priors_for(self, model: Any) -> dict[str, LogNormal]:
+        """Return the priors of a model's hyperparameters: the user's, and the defaults where there is none of those."""
+        return with_defaults(model, self.how.priors, self.how.default_priors)
+
+    def num_points(self, attempt: Attempt) -> int:
+        """Return how many hyperparameters to average over: as many as can be afforded, or none."""
+        if not self.how.averages or self.how.max_iterations == 0 or attempt.solver.is_estimated:
+            return 0
+        n = len(self.rows)
+        rank = attempt.learned.model.kernel.rank
+        size = n if rank is None else min(n, rank)
+        count = min(_NUM_POINTS, int(_AFFORDABLE / (float(n) * size**2)))
+        return count if count >= _LEAST_POINTS else 0
+
     def learn(
         self,
         kernel: Kernel,
@@ -123,7 +159,7 @@ class Task(ABC):
         learned = maximise(
             self.objective(solver, model, state),
             model,
-            priors=self.how.priors,
+            priors=self.priors_for(model),
             n_starts=1 if previous is not None or solver.is_estimated else self.how.n_starts,
             max_iterations=self.how.max_iterations,
             tolerance=tolerance,
@@ -160,6 +196,7 @@ class GaussianTask(Task):
 
     def model(self, kernel: Kernel) -> GaussianModel:  # noqa: D102
         fixed = ("noise_variance",) if self.measured.known_variance is not None else ()
+        fixed = (*fixed, "mean") if has_level(kernel) else fixed
         return GaussianModel(kernel, self.noise_variance, np.zeros(len(self.centre)), fixed)
 
     def objective(self, solver: Solver, model: GaussianModel, state: Any) -> Objective:  # noqa: D102, ARG002
@@ -172,6 +209,11 @@ class GaussianTask(Task):
         model = self.reported(attempt.learned.model)
         return attempt.solver.posterior(model.prior(), self.measured.sites(model.noise_variance))
 
+    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedPosterior:  # noqa: D102
+        components = tuple(self.posterior(point) for _, point in points)
+        weights = np.array([weight for weight, _ in points])
+        return MixedPosterior(components, weights, self.posterior(attempt).log_evidence)
+
 
 class LatentTask(Task):
     """Observations through a likelihood, each vertex once.
@@ -182,7 +224,7 @@ class LatentTask(Task):
         At the values to start from.
     rows, y : arrays, shape (n,)
         Observed vertices by index, and what was observed.
-    inference : {"variational", "laplace", "mcmc"}
+    inference : {"ep", "variational", "laplace", "mcmc"}
         How the posterior is found; "mcmc" learns nothing beforehand.
     batch_size : int or None
         Learn in mini-batches of this size, by ``max_iterations`` passes over the data.
@@ -209,18 +251,17 @@ class LatentTask(Task):
             check_mode(likelihood)
 
     def model(self, kernel: Kernel) -> LatentModel:  # noqa: D102
-        # A constant mean would compete with a likelihood's own level.
-        fixed = ("mean",) if self.likelihood.sets_level else ()
+        # A constant mean would compete with a likelihood's own level, and with a kernel's.
+        fixed = ("mean",) if self.likelihood.sets_level or has_level(kernel) else ()
         return LatentModel(kernel, self.likelihood, np.zeros(self.likelihood.num_latents), fixed)
 
     def objective(self, solver: Solver, model: LatentModel, state: Any) -> Objective:
         """Return the bound or Laplace's evidence; sites belong to vertices, so a kernel starts from the last one's."""
         if isinstance(solver, ExactSolver):
-            kind: type[SiteObjective] = LaplaceObjective if self.inference == "laplace" else VariationalObjective
-            return kind(solver, self.y, self.likelihood.num_latents, state)
-        if self.inference == "laplace":
+            return self._kind()(solver, self.y, self.likelihood.num_latents, state)
+        if self.inference != "variational":
             raise ValueError(
-                "The iterative solver finds posteriors by `inference='variational'`. Got 'laplace'. Leave "
+                f"The iterative solver finds posteriors by `inference='variational'`. Got {self.inference!r}. Leave "
                 "`inference` out, or use `rank` or `inducing` with another solver."
             )
         return IterativeVariational(cast(IterativeSolver, solver), model, self.y, state)
@@ -244,9 +285,28 @@ class LatentTask(Task):
             return GaussianLatents.of(model, learned.state, solver)
         objective = self.objective(solver, model, learned.state)
         if isinstance(objective, SiteObjective):
-            objective.tolerance = TIGHT
+            objective.tolerance = objective.tight
         # The best sites so far may be those of other hyperparameters, which learning did not end with.
-        return GaussianLatents.of(model, objective.settle(model)[0], solver)  # type: ignore[attr-defined]
+        return self._conditioned(Attempt(learned._replace(state=objective.settle(model)[0]), solver))  # type: ignore[attr-defined]
+
+    def _kind(self) -> type[SiteObjective]:
+        is_coupled = self.inference == "ep" and isinstance(self.likelihood, MultinomialProbit)
+        return CoupledPropagation if is_coupled else _OBJECTIVES[self.inference]
+
+    def _conditioned(self, attempt: Attempt) -> GaussianLatents:
+        """Return the latents given the sites that an attempt ended with."""
+        model, sites, solver = attempt.learned.model, attempt.learned.state, attempt.solver
+        objective = self.objective(solver, model, sites)
+        if isinstance(objective, CoupledPropagation):
+            separate, coupling = objective.separate(model, sites)
+            return GaussianLatents.of(model, separate, solver, coupling)
+        return GaussianLatents.of(model, sites, solver)
+
+    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
+        return MixedLatents(tuple(self._conditioned(point) for _, point in points), np.array([weight for weight, _ in points]))
+
+    def num_points(self, attempt: Attempt) -> int:  # noqa: D102
+        return 0 if self.inference == "mcmc" or self.batch_size is not None else super().num_points(attempt)
 
     def _learn_in_batches(self, kernel: Kernel, batch_size: int) -> Attempt:
         model, inducing = self.model(kernel), self.how.inducing(kernel)
@@ -271,6 +331,13 @@ class LatentTask(Task):
             state=found.sites,
         )
         return Attempt(learned, solver_for(kernel, self.rows, inducing=inducing))
+
+
+def has_level(kernel: Kernel) -> bool:
+    """Return whether a level with a prior of its own is part of a kernel, or of a term of it."""
+    if isinstance(kernel, Sum):
+        return any(has_level(term) for term in kernel.terms)
+    return isinstance(kernel, Standardised) and kernel.level > 0
 
 
 def _unlearned(model: LatentModel, message: str) -> Learned:

@@ -26,6 +26,7 @@ from hypergauss.kernels import Kernel, Sum
 from hypergauss.learning.priors import LogNormal, check_priors
 from hypergauss.learning.search import Learned
 from hypergauss.solvers.choose import Choice, check_solver
+from hypergauss.solvers.projection import SpectralFeatures
 
 
 class VertexEstimator(BaseEstimator):
@@ -37,6 +38,7 @@ class VertexEstimator(BaseEstimator):
     combine: str
     rank: int | None
     learn: bool
+    integrate: bool
     size_exponent: float | str
     priors: Mapping[str, LogNormal] | None
     solver: Choice
@@ -60,6 +62,8 @@ class VertexEstimator(BaseEstimator):
             num_sites=num_sites,
             solver=self.solver,
             needs_eigenvectors=needs_eigenvectors or self.inducing is not None,
+            # Leading eigenvectors stand for a filter as it is, not for one that is scaled vertex by vertex.
+            standardises=not isinstance(self.inducing, SpectralFeatures),
         )
 
     def _size_exponent_to_use(self, searches: bool) -> float | str:
@@ -67,7 +71,14 @@ class VertexEstimator(BaseEstimator):
         keep = searches or isinstance(self.kernel, Kernel) or self.size_exponent != "auto"
         return self.size_exponent if keep else 0.0
 
-    def _how(self, domain: Domain, report: Callable[[str], None] | None, *, learns: bool) -> How:
+    def _how(
+        self,
+        domain: Domain,
+        report: Callable[[str], None] | None,
+        *,
+        learns: bool,
+        default_priors: Mapping[str, LogNormal],
+    ) -> How:
         """Return the settings that all estimators have, checked; nothing is learned in 0 iterations."""
         max_iterations = _checks.count("max_iterations", self.max_iterations)
         seed = int(check_random_state(self.random_state).randint(2**31))
@@ -75,6 +86,9 @@ class VertexEstimator(BaseEstimator):
             self.solver,
             inducing_for(self.inducing, domain, seed),
             check_priors(self.priors),
+            # A kernel that is given is taken as it comes: what is not said of it is not assumed.
+            {} if isinstance(self.kernel, Kernel) else default_priors,
+            bool(self.integrate) and not isinstance(self.kernel, Kernel),
             _checks.count("n_starts", self.n_starts),
             max_iterations if learns else 0,
             seed,

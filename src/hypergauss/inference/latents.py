@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.draws import Draws
 from hypergauss.likelihoods import Likelihood, as_classification
+from hypergauss.likelihoods.multinomial_probit import coupled_probabilities
+from hypergauss.likelihoods.quadrature import row_blocks
 from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.choose import condition
 from hypergauss.solvers.sites import NaturalSites, Sites
@@ -20,13 +23,20 @@ _PREDICTIVE_DRAWS = 100
 
 
 class GaussianLatents(NamedTuple):
-    """The latent functions under a Gaussian approximation: independent posteriors, one each."""
+    """The latent functions under a Gaussian approximation: independent posteriors, one each, or coupled ones.
+
+    ``coupling`` is Cholesky's factor of the M by which sites of several latents at once couple them
+    (`inference.coupled_propagation`), None if they do not.
+    """
 
     posteriors: tuple[Posterior, ...]
     likelihood: Likelihood
+    coupling: np.ndarray | None = None
 
     @classmethod
-    def of(cls, model: LatentModel, sites: NaturalSites, solver: Solver) -> GaussianLatents:
+    def of(
+        cls, model: LatentModel, sites: NaturalSites, solver: Solver, coupling: np.ndarray | None = None
+    ) -> GaussianLatents:
         """Condition each latent function on its sites at the solver's vertices."""
         posteriors = []
         for latent, mean in enumerate(model.mean):
@@ -34,7 +44,7 @@ class GaussianLatents(NamedTuple):
             precision = np.where(np.abs(precision) < _NO_PRECISION, _NO_PRECISION, precision)
             found = Sites(solver.rows, (sites.shift[:, latent] / precision)[:, None], 1 / precision)
             posteriors.append(solver.posterior(Prior(model.kernel, np.array([mean])), found))
-        return cls(tuple(posteriors), model.likelihood)
+        return cls(tuple(posteriors), model.likelihood, coupling)
 
     @property
     def solver(self) -> str:
@@ -45,15 +55,38 @@ class GaussianLatents(NamedTuple):
         """Return mean and variance of each latent at vertices given by index, shape (m, L)."""
         mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
         variance = np.stack([posterior.variance(rows) for posterior in self.posteriors], axis=1)
+        if self.coupling is not None:
+            variance = variance + np.einsum("cki,cki->ic", *[self._shared(rows)] * 2)
         return mean, variance
 
     def probabilities(self, rows: np.ndarray) -> np.ndarray:
         """Return the probability of each class at vertices given by index, shape (m, C)."""
-        return as_classification(self.likelihood).probabilities(*self.conditionals(rows))
+        if self.coupling is None:
+            return as_classification(self.likelihood).probabilities(*self.conditionals(rows))
+        found = [self._coupled_probabilities(rows[part]) for part in row_blocks(len(rows))]
+        return np.concatenate(found) if found else np.zeros((0, len(self.posteriors)))
 
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L)."""
-        return np.concatenate([posterior.sample(rows, size, rng) for posterior in self.posteriors], axis=2)
+        draws = np.concatenate([posterior.sample(rows, size, rng) for posterior in self.posteriors], axis=2)
+        if self.coupling is None:
+            return draws
+        z = rng.standard_normal((size, len(self.coupling)))
+        return draws + np.einsum("cki,sk->sic", self._shared(rows), z)
+
+    def _shared(self, rows: np.ndarray) -> np.ndarray:
+        """Return L^-1 E_c K at vertices for each latent, shape (C, n, m): its square is what latents have in common."""
+        assert self.coupling is not None
+        weights = [posterior.observation_weights(rows).T for posterior in self.posteriors]  # E_c K
+        return np.stack([solve_triangular(self.coupling, each, lower=True, check_finite=False) for each in weights])
+
+    def _coupled_probabilities(self, rows: np.ndarray) -> np.ndarray:
+        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
+        shared = self._shared(rows)
+        covariance = np.einsum("cki,dki->icd", shared, shared, optimize=True)
+        classes = np.arange(len(self.posteriors))
+        covariance[:, classes, classes] += np.stack([each.variance(rows) for each in self.posteriors], axis=1)
+        return coupled_probabilities(mean, covariance)
 
 
 class SampledLatents(NamedTuple):

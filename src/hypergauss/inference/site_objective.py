@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -62,10 +62,14 @@ class SiteObjective(Objective):
         Where to begin.
     """
 
+    #: The tolerances of sites while learning, and for a final answer.
+    loose: ClassVar[float] = LOOSE
+    tight: ClassVar[float] = TIGHT
+
     def __init__(self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None) -> None:
         self.solver, self.y = solver, np.asarray(y, dtype=np.float64)
         self.sites = NaturalSites.empty(len(self.y), num_latents) if start is None else start
-        self.tolerance = LOOSE
+        self.tolerance = self.loose
         self._highest = -np.inf
 
     @property

@@ -3,9 +3,10 @@
 from hypergauss.kernels.base import Kernel
 from hypergauss.kernels.composition import Product, Sum
 from hypergauss.kernels.covariates import Linear, SquaredExponential
-from hypergauss.kernels.filters import Bernstein, Diffusion, Matern
+from hypergauss.kernels.filters import Bernstein, Diffusion, Matern, ShapedWalk, Walk
 from hypergauss.kernels.relations import relations
 from hypergauss.kernels.spectral import SpectralKernel
+from hypergauss.kernels.standardised import Standardised
 
 __all__ = [
     "Bernstein",
@@ -14,8 +15,11 @@ __all__ = [
     "Linear",
     "Matern",
     "Product",
+    "ShapedWalk",
     "SpectralKernel",
     "SquaredExponential",
+    "Standardised",
     "Sum",
+    "Walk",
     "relations",
 ]

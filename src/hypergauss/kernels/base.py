@@ -38,6 +38,14 @@ class Structure(NamedTuple):
     remainder: np.ndarray
 
 
+class Slopes(NamedTuple):
+    """Of a number in what makes K = F W F' + diag(remainder): weights (r,), remainder (n,), features (n, r) or None."""
+
+    weights: np.ndarray
+    remainder: np.ndarray
+    features: np.ndarray | None = None
+
+
 class Kernel(Parametrised, ABC):
     """A symmetric positive semidefinite function of two vertices."""
 
@@ -87,9 +95,18 @@ class Kernel(Parametrised, ABC):
         """Whether the remainder is one number for all vertices."""
         return False
 
+    @property
+    def features_move(self) -> bool:
+        """Whether hyperparameters reach F too; as a rule they do not."""
+        return False
+
     def features(self, inputs: Any) -> np.ndarray:
         """Return F, shape (n, r)."""
         raise NotImplementedError(f"{type(self).__name__} has no features")
+
+    def features_and_structure(self, inputs: Any) -> tuple[np.ndarray, Structure]:
+        """Return F, and weights and remainder."""
+        return self.features(inputs), self.structure(inputs)
 
     def structure(self, inputs: Any) -> Structure:
         """Return weights and remainder; where the remainder is uniform, inputs may be None."""
@@ -107,12 +124,17 @@ class Kernel(Parametrised, ABC):
 
     def pull_back(self, left: Any, right: Any, adjoint: np.ndarray) -> np.ndarray:
         """Return the gradient of a number with slopes ``adjoint``, shape (n, m), in ``cross(left, right)``."""
-        if self.rank is None or not self.has_uniform_remainder:
+        if self.rank is None or not (self.has_uniform_remainder or self.features_move):
             return parameters.pull_back(self, lambda kernel: kernel.cross(left, right), adjoint)
         F, G = self.features(left), self.features(right)
-        same = self.same_vertex(left, right)
-        slopes = Structure(((adjoint.T @ F) * G).sum(axis=0), np.asarray((adjoint * same).sum()))
-        return self.pull_back_structure(slopes, None)
+        along = adjoint.T @ F
+        in_weights, shared = (along * G).sum(axis=0), adjoint * self.same_vertex(left, right)
+        if not self.features_move:
+            return self.pull_back_structure(Structure(in_weights, np.asarray(shared.sum())), None)
+        weights = self.weights()
+        of_left = Slopes(in_weights, shared.sum(axis=1), (adjoint @ G) * weights)
+        of_right = Slopes(np.zeros_like(in_weights), np.zeros(len(G)), along * weights)
+        return self.pull_back_structure(of_left, left) + self.pull_back_structure(of_right, right)
 
     def pull_back_variances(self, inputs: Any, adjoint: np.ndarray) -> np.ndarray:
         """Return the gradient of a number with slopes ``adjoint``, shape (n,), in ``variances(inputs)``."""
@@ -121,9 +143,9 @@ class Kernel(Parametrised, ABC):
         slopes = Structure(adjoint @ self.features(inputs) ** 2, np.asarray(adjoint.sum()))
         return self.pull_back_structure(slopes, None)
 
-    def pull_back_structure(self, adjoint: Structure, inputs: Any) -> np.ndarray:
-        """Return the gradient of a number with slopes ``adjoint`` in ``structure(inputs)``."""
-        return parameters.pull_back(self, lambda kernel: kernel.structure(inputs), adjoint)
+    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: Any) -> np.ndarray:
+        """Return the gradient of a number with slopes ``adjoint`` in structure, and in features where those move."""
+        return parameters.pull_back(self, lambda kernel: kernel.structure(inputs), adjoint[:2])
 
     def same_vertex(self, left: Any, right: Any) -> np.ndarray | float:
         """Return 1 where two inputs are one vertex, which shares its remainder, shape (n, m); 0 without a remainder."""

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.kernels.base import Kernel, Structure
+from hypergauss.kernels.base import Kernel, Slopes, Structure
 
 
 class Sum(Kernel):
@@ -74,6 +74,11 @@ class Sum(Kernel):
     def has_uniform_remainder(self) -> bool:  # noqa: D102
         return all(term.has_uniform_remainder for term in self.terms)
 
+    @property
+    def features_move(self) -> bool:
+        """Whether those of a term do."""
+        return any(term.features_move for term in self.terms)
+
     def inputs(self, rows: np.ndarray) -> tuple[Any, ...]:  # noqa: D102
         gathered: dict[int, Any] = {}
         for block, term in zip(self.blocks, self.terms, strict=True):
@@ -104,6 +109,22 @@ class Sum(Kernel):
             parts[block] = parts.get(block, 0.0) + found.weights
             remainder = remainder + found.remainder
         return Structure(np.concatenate(list(parts.values())), remainder)
+
+    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: tuple[Any, ...] | None) -> np.ndarray:
+        """Return the terms' gradients one after another: each has the slopes of its block, and of the remainder."""
+        inputs = (None,) * len(self.terms) if inputs is None else inputs
+        blocks = self.blocks
+        ranks = dict(zip(blocks, (term.rank or 0 for term in self.terms), strict=True))
+        edges = np.cumsum(list(ranks.values()))[:-1]
+        parts = np.split(adjoint.weights, edges)
+        of_features = getattr(adjoint, "features", None)
+        columns = [None] * len(parts) if of_features is None else np.split(of_features, edges, axis=1)
+        total = np.asarray(adjoint.remainder.sum())
+        found = []
+        for block, term, own in zip(blocks, self.terms, inputs, strict=True):
+            remainder = total if term.has_uniform_remainder else adjoint.remainder
+            found.append(term.pull_back_structure(Slopes(parts[block], remainder, columns[block]), own))
+        return np.concatenate(found)
 
     def cross(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
         return sum(term.cross(a, b) for term, a, b in zip(self.terms, left, right, strict=True))  # type: ignore[return-value]
@@ -151,6 +172,8 @@ class Product(Kernel):
     @property
     def rank(self) -> int | None:  # noqa: D102
         first, second = (factor.rank for factor in self.factors)
+        if any(factor.features_move for factor in self.factors):
+            return None  # slopes in products of features are not worth their algebra: solved densely
         return None if first is None or second is None else first * second
 
     @property

@@ -17,6 +17,11 @@ from hypergauss.spectrum import Spectrum
 #: Up to nu = 30, (2 nu / lengthscale^2)^-nu lies within 1e-240 and 1e140, whatever lengthscale learning may try.
 _LEAST_INVERSE_NU = 1 / 30
 
+#: What stands for a step at the largest eigenvalue: 0, but for a logarithm.
+_LEAST_STEP = 1e-300
+#: Eigenvalues up to this share of the largest are trivial.
+_TRIVIAL = 1e-9
+
 
 def matern(eigenvalues: np.ndarray, inverse_nu: Any, lengthscale: Any) -> np.ndarray:
     """Return phi = exp(-nu log1p(lengthscale^2 l / (2 nu))); an inverse_nu of 0 is the diffusion kernel."""
@@ -133,6 +138,126 @@ class Diffusion(SpectralKernel):
         """Return phi at ``left``, where its modulus is largest."""
         with np.errstate(over="ignore"):
             return np.exp(-float(self.beta) * left)
+
+
+class Walk(SpectralKernel):
+    r"""Steps of the random walk, phi(l) = (1 - l / u)^steps, u the largest eigenvalue possible: 1 for a hypergraph.
+
+    A A' = I - Delta is one step of the walk that goes from a vertex to one of its hyperedges and on to one of their
+    members, made symmetric. One step is the linear model on memberships (Bayesian ridge regression on the normalised
+    incidence matrix); many steps, like diffusion, leave the smoothest directions only; less than one step weighs rare
+    hyperedges as much as common ones. Nothing is left to the complement of the eigenvectors, phi(u) = 0.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the hypergraph.
+    steps : float, default 2.0
+        How far influence reaches; need not be whole.
+    variance, normalise, fixed
+        As for `Matern`.
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph, Spectrum
+    >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
+    >>> print(Walk(Spectrum.of(H), steps=1.0).gram().round(2))
+    [[1.   0.71 0.  ]
+     [0.71 1.   0.71]
+     [0.   0.71 1.  ]]
+    """
+
+    steps: np.ndarray = positive(0.05, 50.0)
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        steps: float = 2.0,
+        *,
+        variance: float = 1.0,
+        normalise: bool = True,
+        fixed: str | Sequence[str] = (),
+    ) -> None:
+        super().__init__(spectrum, variance=variance, normalise=normalise, fixed=fixed)
+        self.steps = np.asarray(_checks.positive("steps", steps))
+
+    def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.exp(self.steps * self._log_step(eigenvalues))
+
+    def root_ellipse_bound(self, left: np.ndarray) -> None:  # noqa: ARG002
+        """Return None: it branches at the largest eigenvalue, so degrees of polynomials are measured."""
+        return
+
+    def _log_step(self, eigenvalues: np.ndarray) -> np.ndarray:
+        """Return log(1 - l / u), with a least value in place of minus infinity."""
+        return np.log(np.maximum(1.0 - eigenvalues / (self.spectrum.upper or 1.0), _LEAST_STEP))
+
+
+class ShapedWalk(Walk):
+    r"""Steps of the random walk, and a smooth deviation from them: a filter between stiff and free.
+
+    With x in [0, 1] the position of sqrt(1 - l / u) between its smallest and its largest value on the spectrum, the
+    trivial one aside,
+
+        log phi(l) = steps * log(1 - l / u) + sum over j of log(shape_j) / j * cos(pi j x).
+
+    A shape of ones is `Walk` itself; others give it plateaus, steps and bands. Under a prior that keeps each log(shape_j)
+    small, the evidence decides how much of that freedom is used.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the hypergraph.
+    steps : float, default 2.0
+        As for `Walk`.
+    shape : int or sequence of float, default 6
+        Positive numbers, or how many, starting from ones.
+    variance, normalise, fixed
+        As for `Matern`; ``fixed`` may name "shape".
+    """
+
+    shape: np.ndarray = positive(1e-4, 1e4)
+
+    def __init__(
+        self,
+        spectrum: Spectrum,
+        steps: float = 2.0,
+        shape: int | Sequence[float] | np.ndarray = 6,
+        *,
+        variance: float = 1.0,
+        normalise: bool = True,
+        fixed: str | Sequence[str] = (),
+    ) -> None:
+        if isinstance(shape, int):
+            shape = np.ones(_checks.count("shape", shape, most=64, why="cosines of a filter"))
+        array = _checks.finite_array("shape", shape, missing="Pass positive numbers.")
+        if array.ndim != 1 or not len(array) or (array <= 0).any():
+            raise ValueError(f"`shape` must be at least one positive number. Got {array}.")
+        super().__init__(spectrum, steps, variance=variance, normalise=normalise, fixed=fixed)
+        self.shape = array
+
+    def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.exp(self.steps * self._log_step(eigenvalues) + self._waves(eigenvalues) @ np.log(self.shape))
+
+    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
+        """Return bounds of phi over [low, high] from those of the walk and of each cosine."""
+        ends = super().filter(np.array([low, high]))
+        swing = np.sum(np.abs(np.log(np.real(self.shape))) / np.arange(1, len(self.shape) + 1))
+        if low == high:
+            both = self.filter(np.array([low]))[0]
+            return both, both
+        return ends[1] * np.exp(-swing), ends[0] * np.exp(swing)
+
+    def _waves(self, eigenvalues: np.ndarray) -> np.ndarray:
+        """Return cos(pi j x) / j, shape (..., m)."""
+        upper = self.spectrum.upper or 1.0
+        known = self.spectrum.nodes
+        inner = known[known > _TRIVIAL * upper]
+        ends = np.sqrt(np.maximum(1.0 - np.array([inner.max(), inner.min()]) / upper, 0.0)) if len(inner) else (0.0, 1.0)
+        s = np.sqrt(np.maximum(1.0 - eigenvalues / upper, 0.0))
+        x = np.clip((s - ends[0]) / max(ends[1] - ends[0], 1e-12), 0.0, 1.0)
+        j = np.arange(1, len(self.shape) + 1)
+        return np.cos(np.pi * x[..., None] * j) / j
 
 
 class Bernstein(SpectralKernel):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hypergauss import _checks
+from hypergauss import _checks, parameters
 from hypergauss.kernels.base import Kernel, Structure
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.parameters import positive
@@ -117,6 +117,15 @@ class SpectralKernel(Kernel):
             return Density(known, rest, self.variance)
         mean = spectrum.node_weights @ known + spectrum.rest_share * (rest[0] + rest[1]) / 2
         return Density(known, rest, self.variance / mean)
+
+    def values_on_spectrum(self) -> tuple[np.ndarray, Any]:
+        """Return phi at the known eigenvalues, shape (r,), and the background b that stands for it on the rest."""
+        low, high = self.filter_range(self.spectrum.rest[0], self.spectrum.rest[1])
+        return self.filter(self.spectrum.nodes), (low + high) / 2
+
+    def pull_back_filter(self, in_known: np.ndarray, in_background: Any) -> np.ndarray:
+        """Return the gradient of a number with these slopes in `values_on_spectrum`."""
+        return parameters.pull_back(self, lambda kernel: kernel.values_on_spectrum(), (in_known, in_background))
 
     def mean_above(self, edge: float) -> Any:
         """Return the mean of the filter over all eigenvalues above an edge; its value at the upper end if none is."""

@@ -60,6 +60,18 @@ def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]
     return checked
 
 
+def with_defaults(
+    model: Parametrised, priors: Mapping[str, LogNormal], defaults: Mapping[str, LogNormal]
+) -> dict[str, LogNormal]:
+    """Return priors by name, and default ones for the free hyperparameters that they leave out."""
+    found = dict(priors)
+    for slot in parameters.slots(model):
+        last = slot.name.rsplit(".", 1)[-1]
+        if last in defaults and slot.name not in priors and last not in priors:
+            found[slot.name] = defaults[last]
+    return found
+
+
 def match_priors(model: Parametrised, priors: Mapping[str, LogNormal]) -> Matched:
     """Return (number of the slot, prior on what the slot holds) for each free hyperparameter with a prior."""
     free = parameters.slots(model)

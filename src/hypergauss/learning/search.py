@@ -212,6 +212,23 @@ def highest(ends: Sequence[Learned]) -> Learned:
     return best
 
 
+class Penalised:
+    """Objective plus log prior as a function of a model's coordinates."""
+
+    def __init__(self, objective: Objective, template: Parametrised, priors: Mapping[str, LogNormal] | None) -> None:
+        self._loss = _Loss(objective, template, match_priors(template, check_priors(priors)))
+
+    def value(self, theta: np.ndarray) -> float:
+        """Return the value alone, minus infinity where there is none."""
+        here = self._loss.at(theta)
+        return -np.inf if here >= _FAILED else -here / self._loss.scale
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return value and gradient."""
+        loss, gradient = self._loss(theta)
+        return -loss / self._loss.scale, -gradient / self._loss.scale
+
+
 class _Loss:
     """Minus the objective and log prior for each observation, and how often it was evaluated.
 

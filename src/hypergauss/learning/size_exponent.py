@@ -8,29 +8,37 @@ import numpy as np
 
 from hypergauss.exceptions import NumericalError
 
-#: The search stays within this interval and stops at this step.
-LOWEST, HIGHEST, FINEST_STEP = -2.0, 4.0, 0.0625
+#: The search stays within this interval and stops at this step: averaging goes over the lattice, and needs no finer one.
+LOWEST, HIGHEST, FINEST_STEP = -3.0, 5.0, 0.5
 
-#: The gain in log evidence for which 0 is left: maximising over the exponent finds smaller ones by chance.
-NEEDED_GAIN = 2.0
-
-#: Steps are halved no further once a parabola through the bracket promises less than this.
-WORTHWHILE_GAIN = 0.05
+#: The prior of the exponent: normal, half-way between Zhou's hypergraph and the clique graph, and as wide as needed for
+#: either to be nothing special.
+PRIOR_MEAN, PRIOR_SPREAD = 0.5, 1.0
 
 #: An exponent whose objective will be this much lower than the best is not worth more evaluations.
-CLEARLY_WORSE = 3.0
+CLEARLY_WORSE = 4.0
 
-#: How many values are tried at most, as a rule: three to bracket, two for each of four halvings.
-NUM_TRIALS = 11
+#: How many values are tried at most, as a rule: three to bracket, two for the halving.
+NUM_TRIALS = 6
+
+
+def log_prior(exponent: float) -> float:
+    """Return the log density of an exponent under its prior."""
+    z = (exponent - PRIOR_MEAN) / PRIOR_SPREAD
+    return -0.5 * (z**2 + float(np.log(2 * np.pi * PRIOR_SPREAD**2)))
 
 
 class Profile(NamedTuple):
-    """The search's outcome: the chosen exponent, what was learned there, and the objective at every value tried."""
+    """The search's outcome: the chosen exponent, what was learned there, and the objective at every value tried.
+
+    ``objectives`` include the exponent's own log prior, and ``outcomes`` are what was learned at each value.
+    """
 
     size_exponent: float
     best: Any
     exponents: np.ndarray
     objectives: np.ndarray
+    outcomes: tuple[Any, ...] = ()
 
 
 class LearnAt(Protocol):
@@ -43,33 +51,35 @@ class LearnAt(Protocol):
         """
 
 
-def search(learn_at: LearnAt, *, needed: float = NEEDED_GAIN) -> Profile:
-    """Return the exponent of highest objective, by halving steps on a lattice, or 0 if that is nearly as good.
+def search(learn_at: LearnAt) -> Profile:
+    """Return the exponent of highest objective plus log prior on a lattice of halves.
 
-    Starting from {0, 1}, the bracket moves by whole steps until its middle is best, then halves its step, at most
-    four times, for as long as a parabola through the bracket promises a gain. The lattice makes the same values come
-    up again in other folds of a cross-validation, where their decompositions are cached. Evaluations are spent where
-    they matter: each value starts from the best so far, and is given up once it is clearly not the best.
+    Starting from {0, 1}, the bracket moves by whole steps until its middle is best, then halves its step. The lattice
+    makes the same values come up again in other folds of a cross-validation, where their decompositions are cached.
+    Evaluations are spent where they matter: each value starts from the best so far, and is given up once it is clearly
+    not the best.
 
     Parameters
     ----------
     learn_at : callable
         Learns everything else at a given exponent, starting from the best outcome so far.
-    needed : float
-        By how much the objective must exceed that at 0 (Zhou's Laplacian) for another exponent to be chosen.
     """
     tried: dict[float, Any] = {}
     best = 0.0
+
+    def height(exponent: float) -> float:
+        return tried[exponent].objective + log_prior(exponent)
 
     def visit(exponent: float) -> None:
         nonlocal best
         if exponent in tried or not LOWEST <= exponent <= HIGHEST:
             return
-        outcome = _learn(learn_at, exponent, tried.get(best))
+        worthless = height(best) - log_prior(exponent) - CLEARLY_WORSE
+        outcome = _learn(learn_at, exponent, tried.get(best), worthless)
         if outcome is None:
             return
         tried[exponent] = outcome
-        if outcome.objective > tried[best].objective:
+        if height(exponent) > height(best):
             best = exponent
 
     step = 1.0
@@ -80,37 +90,20 @@ def search(learn_at: LearnAt, *, needed: float = NEEDED_GAIN) -> Profile:
         visit(centre - step)
         visit(centre + step)
         if best == centre:
-            left, right = (tried.get(centre + side * step) for side in (-1, 1))
-            if left is not None and right is not None and _promised(left, tried[centre], right) < WORTHWHILE_GAIN:
-                break
             step /= 2
-    if best != 0.0 and tried[best].objective - tried[0.0].objective > needed:
-        # Another top of the other hyperparameters, found on the way, must not count as a gain of the exponent's.
-        again = _learn(learn_at, 0.0, tried[best])
-        if again is not None and again.objective > tried[0.0].objective:
-            tried[0.0] = again
-    if tried[best].objective - tried[0.0].objective <= needed:
-        best = 0.0
     order = sorted(tried)
-    return Profile(best, tried[best], np.array(order), np.array([tried[a].objective for a in order]))
+    heights = np.array([height(a) for a in order])
+    return Profile(best, tried[best], np.array(order), heights, tuple(tried[a] for a in order))
 
 
-def _learn(learn_at: LearnAt, exponent: float, previous: Any) -> Any:
+def _learn(learn_at: LearnAt, exponent: float, previous: Any, worthless: float) -> Any:
     """Learn from the best outcome so far; where that cannot be evaluated afresh; and else not at all."""
-    worthless = previous.objective - CLEARLY_WORSE
     for start in (previous, None):
         try:
             return learn_at(exponent, start, worthless_below=worthless)
         except NumericalError:
             continue
     return None
-
-
-def _promised(left: Any, centre: Any, right: Any) -> float:
-    """Return by how much the top of the parabola through three equally spaced values exceeds the middle one."""
-    slope = right.objective - left.objective
-    bend = 2 * centre.objective - left.objective - right.objective
-    return slope**2 / (8 * bend) if bend > 0 else 0.0
 
 
 def search_cost(longer_side: int, rank: int, num_sites: int, system: int) -> float:

@@ -7,12 +7,14 @@ from hypergauss.likelihoods.base import (
     Measurement,
     Moments,
     OneLatent,
+    Tilted,
     as_classification,
 )
 from hypergauss.likelihoods.binary import Bernoulli
 from hypergauss.likelihoods.categorical import RobustMax, Softmax
 from hypergauss.likelihoods.counts import Poisson
 from hypergauss.likelihoods.gaussian import Gaussian
+from hypergauss.likelihoods.multinomial_probit import MultinomialProbit
 from hypergauss.likelihoods.ordinal import OrderedProbit
 from hypergauss.likelihoods.student import StudentT
 
@@ -24,11 +26,13 @@ __all__ = [
     "Likelihood",
     "Measurement",
     "Moments",
+    "MultinomialProbit",
     "OneLatent",
     "OrderedProbit",
     "Poisson",
     "RobustMax",
     "Softmax",
     "StudentT",
+    "Tilted",
     "as_classification",
 ]

@@ -35,6 +35,17 @@ class Expectation(NamedTuple):
     in_variance: np.ndarray
 
 
+class Tilted(NamedTuple):
+    """log E p(y | f) under independent Gaussians, shape (n,), its slopes in their means and its bends, shape (n, L).
+
+    A bend is the second derivative in one mean.
+    """
+
+    log_z: np.ndarray
+    in_mean: np.ndarray
+    bend: np.ndarray
+
+
 class Likelihood(Parametrised, ABC):
     """p(y | f), f the values of L latent functions at one vertex.
 
@@ -95,6 +106,24 @@ class Likelihood(Parametrised, ABC):
     def pull_back(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient of the sum of E log p(y | f) in the likelihood's own coordinates, shape (p,)."""
         return parameters.pull_back(self, lambda own: own.expected_log_density(mean, variance, y), 1.0)
+
+    # ------------------------------------------------ what expectation propagation asks for
+
+    @property
+    def can_propagate(self) -> bool:
+        """Whether `tilted` is known, so that expectation propagation can be used."""
+        return type(self).tilted is not Likelihood.tilted
+
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+        """Return log E p(y | f) for independent f_l ~ N(mean_l, variance_l), and its derivatives in the means."""
+        raise ValueError(
+            f"Expectation propagation needs log E p(y | f), which {type(self).__name__} does not have. Write its "
+            "`tilted`, or use `inference='variational'`."
+        )
+
+    def pull_back_tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient of the sum of log E p(y | f) in the likelihood's own coordinates, shape (p,)."""
+        return parameters.pull_back(self, lambda own: own.tilted(mean, variance, y).log_z, 1.0)
 
     def check_formulas(self) -> None:
         """Refuse a log density whose complex steps are not its derivatives, in hyperparameters or in latents."""
@@ -200,6 +229,18 @@ class OneLatent(Likelihood):
         if narrow.any():
             in_variance[narrow] = self.derivatives(mean[narrow, 0], y[narrow])[1] / 2
         return Expectation(value @ weights, (slope @ weights)[:, None], in_variance[:, None])
+
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+        """Return log E p by quadrature; for p with weights over nodes z, log Z has slope E z / std and Z'' / Z = E(z^2 - 1) / var."""
+        z, weights = trapezoid()
+        std = np.sqrt(variance[:, 0])
+        log_p = self.pointwise(gaussian_nodes(mean[:, 0], variance[:, 0], z), y[:, None])
+        top = log_p.real.max(axis=1, keepdims=True)
+        p = np.exp(log_p - top) * weights
+        total = p.sum(axis=1)
+        slope = (p @ z) / (total * std)
+        bend = (p @ (z**2 - 1)) / (total * std**2) - slope**2
+        return Tilted(np.log(total) + top[:, 0], slope[:, None], bend[:, None])
 
     def with_slope(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return `pointwise` and its first derivative in the latent, by one complex step."""

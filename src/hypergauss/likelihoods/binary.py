@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_ndtr, ndtr
 
 from hypergauss import _checks
-from hypergauss.likelihoods.base import Classification, OneLatent
+from hypergauss.likelihoods.base import Classification, OneLatent, Tilted
 from hypergauss.likelihoods.quadrature import expectation
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -42,6 +42,17 @@ class Bernoulli(OneLatent, Classification):
         r = _hazard(x, log_ndtr(x))
         second = -r * (x + r)
         return sign * r, second, sign * (-second * (x + 2 * r) - r)
+
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+        """Return log Phi(z), z = sign * mean / (1 + variance)^1/2, for the probit; by quadrature for the logit."""
+        if self.link == "logit":
+            return super().tilted(mean, variance, y)
+        sign = (2 * y - 1)[:, None]
+        s = np.sqrt(1 + variance)
+        z = sign * mean / s
+        value = log_ndtr(z)
+        r = _hazard(z, value)
+        return Tilted(value[:, 0], sign * r / s, -r * (z + r) / s**2)
 
     def probabilities(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:  # noqa: D102
         if self.link == "probit":

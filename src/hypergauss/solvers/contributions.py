@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.polynomial.chebyshev import chebdiv
 
-from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
+from hypergauss.kernels import Kernel, Product, SpectralKernel, Standardised, Sum
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.operators import LocalLaplacian, scattered
 from hypergauss.solvers.base import Posterior
@@ -85,12 +85,15 @@ def _parts(
         weighed = second.gram([row], rows)[0] * alpha
         own = kernel.labels[0] if first is kernel.factors[0] else kernel.labels[1]
         return _parts(first, row, rows, weighed, own, by_products=by_products)
-    if isinstance(kernel, SpectralKernel) and _has_edges(kernel):
-        incidence = _incidence(kernel)[[row]]
+    none = np.zeros(0)
+    if isinstance(kernel, SpectralKernel | Standardised) and _has_edges(kernel):
+        incidence = _incidence(kernel, np.array([row]))
         voices = _voices(kernel, rows, alpha, by_products=by_products)
         told = incidence.data * voices.values[incidence.indices]
-        return [Part(label, incidence.indices, told, float(voices.rest[row]))]
-    none = np.zeros(0)
+        found = [Part(label, incidence.indices, told, float(voices.rest[row]))]
+        if isinstance(kernel, Standardised) and kernel.level > 0:
+            found.append(Part("level", none.astype(int), none, kernel.level * float(alpha.sum())))
+        return found
     if by_products and isinstance(kernel, SpectralKernel):
         whole = float(_filtered(kernel, rows, alpha, filter_expansion(kernel, _TOLERANCE).coefficients)[row])
     else:
@@ -101,7 +104,7 @@ def _parts(
 def _has_edges(kernel: Kernel) -> bool:
     if isinstance(kernel, Sum | Product):
         return any(_has_edges(part) for part in (kernel.terms if isinstance(kernel, Sum) else kernel.factors))
-    if not isinstance(kernel, SpectralKernel):
+    if not isinstance(kernel, SpectralKernel | Standardised):
         return False
     source = kernel.spectrum.source
     if isinstance(source, MatrixFreeLaplacian):
@@ -109,12 +112,15 @@ def _has_edges(kernel: Kernel) -> bool:
     return isinstance(source, ZhouLaplacian)
 
 
-def _incidence(kernel: SpectralKernel) -> sp.csr_array:
-    """Return the normalised incidence of a kernel that speaks through hyperedges."""
+def _incidence(kernel: SpectralKernel | Standardised, rows: np.ndarray) -> sp.csr_array:
+    """Return how loudly vertices hear their hyperedges: rows of A, or of T A where vertices have a scale."""
     source = kernel.spectrum.source
     if isinstance(source, MatrixFreeLaplacian):
-        return source.products.incidence  # type: ignore[attr-defined]
-    return source.incidence.scipy()  # type: ignore[attr-defined]
+        return source.products.incidence[rows]  # type: ignore[attr-defined]
+    incidence = source.incidence.scipy()[rows]  # type: ignore[attr-defined]
+    return (
+        sp.csr_array(sp.diags_array(kernel.scale(rows)) @ incidence) if isinstance(kernel, Standardised) else incidence
+    )
 
 
 class EdgeValues(NamedTuple):
@@ -133,9 +139,9 @@ def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph"
     labels = kernel.labels if isinstance(kernel, Sum) else (label,)
     found = []
     for part, own in zip(parts, labels, strict=True):
-        if isinstance(part, SpectralKernel) and _has_edges(part):
+        if isinstance(part, SpectralKernel | Standardised) and _has_edges(part):
             voices = _voices(part, rows, alpha, by_products=posterior.is_by_products)
-            found.append(EdgeValues(own, _incidence(part), voices.values))
+            found.append(EdgeValues(own, _incidence(part, np.arange(part.num_vertices)), voices.values))
     return found
 
 
@@ -146,23 +152,32 @@ class _Voices(NamedTuple):
     rest: np.ndarray
 
 
-def _voices(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray, *, by_products: bool) -> _Voices:
+def _voices(
+    kernel: SpectralKernel | Standardised, rows: np.ndarray, alpha: np.ndarray, *, by_products: bool
+) -> _Voices:
     """Return what hyperedges tell: by products, or from eigenvectors."""
     own = np.zeros(kernel.num_vertices)
-    spectrum = kernel.spectrum
-    if by_products:
+    if by_products and isinstance(kernel, SpectralKernel):
         quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
         own[rows] += float(rest[0]) * float(kernel.density().scale) * alpha
-        return _Voices(_incidence(kernel).T @ _filtered(kernel, rows, alpha, quotient), own)
+        operator = kernel.spectrum.source.multiplier()
+        return _Voices(operator.incidence.T @ _filtered(kernel, rows, alpha, quotient), own)  # type: ignore[attr-defined]
+    spectrum = kernel.spectrum
     if not isinstance(spectrum, EigenSpectrum) or spectrum.singular_values is None or spectrum.edge_vectors is None:
         raise TypeError(f"Hyperedges tell what singular vectors say of both sides. Got {spectrum!r}.")
-    weights, remainder = kernel.structure(None)
-    coefficients = weights * (spectrum.vertex_vectors[rows].T @ alpha)
+    inputs = kernel.inputs(rows)
+    remainder = kernel.remainder(inputs)
+    # A level, the last feature if there is one, speaks through no hyperedge.
+    weights, F = kernel.weights()[: spectrum.rank], kernel.features(inputs)[:, : spectrum.rank]
+    coefficients = weights * (F.T @ alpha)
+    if isinstance(kernel, Standardised):
+        coefficients = spectrum.centred(coefficients)
     clear = spectrum.singular_values > _SMALL
     through = np.divide(coefficients, spectrum.singular_values, out=np.zeros_like(coefficients), where=clear)
     if not clear.all():  # along singular vectors of so small a value, no hyperedge tells anything
-        own += spectrum.vertex_vectors[:, ~clear] @ coefficients[~clear]
-    own[rows] += float(remainder) * alpha
+        told = spectrum.vertex_vectors[:, ~clear] @ coefficients[~clear]
+        own += kernel.scale(np.arange(len(own))) * told if isinstance(kernel, Standardised) else told
+    own[rows] += remainder * alpha
     return _Voices(spectrum.edge_vectors @ through, own)
 
 

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hypergauss.kernels import Kernel
-from hypergauss.kernels.base import Structure
+from hypergauss.kernels.base import Slopes, Structure
 from hypergauss.solvers.base import (
     Evidence,
     ExactSolver,
@@ -37,14 +37,6 @@ from hypergauss.solvers.sites import NaturalSites, Sites
 _CHUNK = 8192
 
 
-class Slopes(NamedTuple):
-    """Of a number in what makes K = F W F' + diag(remainder): weights (r,), remainder (n,), features (n, r) or None."""
-
-    weights: np.ndarray
-    remainder: np.ndarray
-    features: np.ndarray | None = None
-
-
 class LowRankSolver(ExactSolver):
     r"""Systems in feature space.
 
@@ -57,18 +49,18 @@ class LowRankSolver(ExactSolver):
     """
 
     name: ClassVar[str] = "low-rank"
-    #: Whether hyperparameters move the features, so that slopes in them are asked for.
-    features_move: ClassVar[bool] = False
 
     def __init__(self, kernel: Kernel, rows: np.ndarray) -> None:
         super().__init__(kernel, rows)
         check_rank(kernel)
+        #: Whether hyperparameters move the features, so that slopes in them are asked for.
+        self.features_move = kernel.features_move
         self.inputs = kernel.inputs(rows)
         self._reduced: _Reduced | None = None
 
     def features(self, kernel: Kernel) -> tuple[np.ndarray, Structure]:
         """Return F at the sites, and what hyperparameters set beside it."""
-        return kernel.features(self.inputs), kernel.structure(self.inputs)
+        return kernel.features_and_structure(self.inputs)
 
     def unexplained(self, kernel: Kernel) -> np.ndarray | float:  # noqa: ARG002
         """Return what an approximation leaves out of the prior variances at the sites, shape (n,); here nothing."""
@@ -77,7 +69,7 @@ class LowRankSolver(ExactSolver):
     def to_kernel(self, kernel: Kernel, slopes: Slopes, in_unexplained: np.ndarray) -> np.ndarray:  # noqa: ARG002
         """Return the gradient in the kernel's coordinates, shape (p,)."""
         remainder = np.asarray(slopes.remainder.sum()) if kernel.has_uniform_remainder else slopes.remainder
-        return kernel.pull_back_structure(Structure(slopes.weights, remainder), self.inputs)
+        return kernel.pull_back_structure(slopes._replace(remainder=remainder), self.inputs)
 
     def evidence(self, kernel: Kernel, mean: np.ndarray, sites: Sites) -> Evidence:  # noqa: D102
         F, (weights, remainder) = self.features(kernel)

@@ -226,6 +226,10 @@ class Projection(Kernel):
     def has_uniform_remainder(self) -> bool:  # noqa: D102
         return True
 
+    @property
+    def features_move(self) -> bool:  # noqa: D102
+        return True
+
     def inputs(self, rows: np.ndarray) -> Any:  # noqa: D102
         return self.kernel.inputs(rows)
 

@@ -23,7 +23,6 @@ class SparseSolver(LowRankSolver):
     """
 
     name: ClassVar[str] = "sparse"
-    features_move: ClassVar[bool] = True
 
     def __init__(self, kernel: Kernel, rows: np.ndarray, inducing: Inducing) -> None:
         inducing.check(kernel)

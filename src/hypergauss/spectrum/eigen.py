@@ -14,6 +14,9 @@ from hypergauss.spectrum import decomposition
 from hypergauss.spectrum.laplacians import GraphLaplacian, Laplacian, SparseMatrix, ZhouLaplacian
 from hypergauss.spectrum.spectrum import Spectrum
 
+#: Eigenvalues up to this are 0 but for rounding.
+_ZERO = 1e-9
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EigenSpectrum(Spectrum):
@@ -103,6 +106,35 @@ class EigenSpectrum(Spectrum):
             return None
         A = self.source.incidence.scipy()
         return freeze(decomposition.other_side(A, self.vertex_vectors, self.singular_values))
+
+    @cached_property
+    def _trivial(self) -> np.ndarray:
+        """The direction nearest to the constant among the k eigenvectors of eigenvalue 0, shape (k,); zero if none is."""
+        null = self.vertex_vectors[:, : int((self.eigenvalues <= _ZERO * max(self.upper, 1.0)).sum())]
+        along = null.sum(axis=0)  # U_0' 1
+        length = np.linalg.norm(along)
+        return along / length if length > 0 else along
+
+    def centred(self, coefficients: np.ndarray) -> np.ndarray:
+        """Return coefficients of eigenvectors, shape (..., r), without the trivial direction.
+
+        That is the direction of the null space nearest to a constant. On a connected hypergraph it is sqrt(degree),
+        the one eigenvector of eigenvalue 0. With several components their levels stay, relative to one another.
+        """
+        result, trivial = np.array(coefficients), self._trivial
+        null = result[..., : len(trivial)]
+        null -= (null @ trivial)[..., None] * trivial
+        return result
+
+    def centred_vectors(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows of U without the trivial direction, shape (n, r)."""
+        return self.centred(self.vertex_vectors[rows])
+
+    @cached_property
+    def relative_memberships(self) -> np.ndarray:
+        """How many memberships each vertex has, relative to the median of those that have any, shape (N,)."""
+        counts = self.source.memberships()
+        return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
 
     @property
     def rank(self) -> int:

@@ -76,6 +76,10 @@ class Laplacian(ABC):
     def multiplier(self) -> LaplacianOperator:
         """Return the matrix as products with blocks of vectors, on all cores."""
 
+    def memberships(self) -> np.ndarray:
+        """Return how many hyperedges (of a graph, edges) each vertex is in, shape (N,); 1 where that is not known."""
+        return np.ones(self.size)
+
 
 @dataclass(frozen=True, eq=False)
 class ZhouLaplacian(Laplacian):
@@ -107,6 +111,9 @@ class ZhouLaplacian(Laplacian):
     def multiplier(self) -> LaplacianOperator:  # noqa: D102
         return LocalLaplacian.of_incidence(self.incidence.scipy())
 
+    def memberships(self) -> np.ndarray:  # noqa: D102
+        return np.diff(self.incidence.indptr).astype(np.float64)
+
 
 @dataclass(frozen=True, eq=False)
 class GraphLaplacian(Laplacian):
@@ -132,6 +139,11 @@ class GraphLaplacian(Laplacian):
 
     def multiplier(self) -> LaplacianOperator:  # noqa: D102
         return LocalLaplacian.of_matrix(self.matrix.scipy(), self.bound)
+
+    def memberships(self) -> np.ndarray:  # noqa: D102
+        matrix = self.matrix.scipy()
+        own = matrix.diagonal() != 0
+        return np.diff(matrix.indptr).astype(np.float64) - own
 
 
 @dataclass(frozen=True, eq=False)

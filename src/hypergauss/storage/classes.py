@@ -16,11 +16,32 @@ from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents, SampledLatents
 from hypergauss.inference.mcmc.draws import Draws
 from hypergauss.inference.mcmc.whitened import Hyperprior, WhitenedModel
-from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, Product, SquaredExponential, Sum
+from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
+from hypergauss.kernels import (
+    Bernstein,
+    Diffusion,
+    Linear,
+    Matern,
+    Product,
+    SquaredExponential,
+    Standardised,
+    Sum,
+    Walk,
+)
 from hypergauss.kernels.spectral import Vertices
+from hypergauss.kernels.standardised import StandardVertices
 from hypergauss.learning.priors import LogNormal
 from hypergauss.learning.size_exponent import Profile
-from hypergauss.likelihoods import Bernoulli, Gaussian, OrderedProbit, Poisson, RobustMax, Softmax, StudentT
+from hypergauss.likelihoods import (
+    Bernoulli,
+    Gaussian,
+    MultinomialProbit,
+    OrderedProbit,
+    Poisson,
+    RobustMax,
+    Softmax,
+    StudentT,
+)
 from hypergauss.parameters import Parametrised
 from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
@@ -91,7 +112,7 @@ STORED = {
         EigenSpectrum, ("eigenvalues", "singular_values", "vertex_vectors", "rest", "source", "size_exponent")
     ),
     "Gaussian": Stored(Gaussian, ("noise_variance", "fixed")),
-    "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood")),
+    "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood", "coupling")),
     "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
     "Hyperprior": Stored(
         Hyperprior, ("template", "names", "centre", "spread", "lower", "upper"), _hyperprior, _of_hyperprior
@@ -117,6 +138,9 @@ STORED = {
     "Matern": Stored(Matern, (*_FILTER, "inverse_nu", "lengthscale")),
     "MatrixFreeLaplacian": Stored(MatrixFreeLaplacian, ("products",)),
     "MatrixFreeSpectrum": Stored(MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest")),
+    "MixedLatents": Stored(MixedLatents, ("components", "weights")),
+    "MixedPosterior": Stored(MixedPosterior, ("components", "weights", "log_evidence")),
+    "MultinomialProbit": Stored(MultinomialProbit, ("num_classes",)),
     "OrderedProbit": Stored(OrderedProbit, ("num_classes", "first_threshold", "gaps", "fixed")),
     "Poisson": Stored(Poisson, ()),
     "Prior": Stored(Prior, ("kernel", "mean")),
@@ -129,9 +153,12 @@ STORED = {
     "SpectralDensity": Stored(SpectralDensity, ("nodes", "weights", "n_random")),
     "SpectralFeatures": Stored(SpectralFeatures, ("num_features",)),
     "SquaredExponential": Stored(SquaredExponential, ("covariates", "lengthscale", "variance", "fixed")),
+    "StandardVertices": Stored(StandardVertices, ("index", "vectors", "memberships")),
+    "Standardised": Stored(Standardised, ("part", "level", "individuality", "fixed")),
     "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
     "Sum": Stored(Sum, ("terms", "labels")),
     "Vertices": Stored(Vertices, ("index", "vectors")),
+    "Walk": Stored(Walk, (*_FILTER, "steps")),
     "WhitenedModel": Stored(WhitenedModel, ("hyperprior", "inputs", "position", "y")),
     "ZhouLaplacian": Stored(ZhouLaplacian, ("incidence",)),
 }

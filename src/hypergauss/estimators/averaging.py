@@ -1,0 +1,110 @@
+"""Averaging over hyperparameters: the mode that learning found, its surroundings, and neighbouring size exponents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from hypergauss import parameters
+from hypergauss.estimators.tasks import Attempt, Task
+from hypergauss.exceptions import NumericalError
+from hypergauss.learning.curvature import Curvature, curvature_at
+from hypergauss.learning.search import Penalised
+
+#: Exponents of less posterior probability than this, and points of less weight, are left out.
+_NEGLIGIBLE, _WEIGHTLESS = 0.02, 2e-3
+
+
+class Point(NamedTuple):
+    """A value of the hyperparameters, its share of the average, and what its posterior is found from."""
+
+    weight: float
+    attempt: Attempt
+
+
+class Averaged(NamedTuple):
+    """The points averaged over, the heaviest first, and the curvature around the mode."""
+
+    points: tuple[Point, ...]
+    curvature: Curvature
+
+    @property
+    def effective_size(self) -> float:
+        """How many equally weighted points the average is worth."""
+        weights = np.array([point.weight for point in self.points])
+        return float(1.0 / (weights**2).sum())
+
+
+def average(task: Task, attempt: Attempt, neighbours: Sequence[tuple[float, Attempt]], count: int) -> Averaged:
+    """Return hyperparameters to average over, drawn around modes and weighted by what they reach.
+
+    Parameters
+    ----------
+    task : Task
+        What was learned.
+    attempt : Attempt
+        The mode.
+    neighbours : sequence of (log prior, Attempt)
+        Modes at all size exponents that were tried, the best one's among them, with the exponents' log priors.
+    count : int
+        Points to draw.
+    """
+    model = attempt.learned.model
+    evaluate = Penalised(task.objective(attempt.solver, model, attempt.learned.state), model, task.priors_for(model))
+    curvature = curvature_at(evaluate, parameters.pack(model), parameters.bounds(model))
+    if not curvature.root.size:
+        return Averaged((Point(1.0, attempt),), curvature)
+    offsets, log_densities = curvature.points(count)
+    heights = np.array([log_prior + other.objective for log_prior, other in neighbours])
+    shares = np.exp(heights - heights.max())
+    shares = np.where(shares / shares.sum() < _NEGLIGIBLE, 0.0, shares)
+    counts = _apportioned(shares / shares.sum(), count)
+    found, log_weights, start = [], [], 0
+    for number, (log_prior, other) in zip(counts, neighbours, strict=True):
+        for at in range(start, start + number):
+            reached, height = _moved(task, other, offsets[at])
+            if np.isfinite(height):
+                found.append(reached)
+                # An exponent that is drawn in proportion to its share is not weighted by it once more.
+                log_weights.append(height + log_prior - log_densities[at] - np.log(number))
+        start += number
+    if not found:
+        return Averaged((Point(1.0, attempt),), curvature)
+    weights = _truncated(np.array(log_weights))
+    order = np.argsort(-weights, kind="stable")
+    kept = [i for i in order if weights[i] >= _WEIGHTLESS]
+    total = weights[kept].sum()
+    return Averaged(tuple(Point(float(weights[i] / total), found[i]) for i in kept), curvature)
+
+
+def _moved(task: Task, attempt: Attempt, offset: np.ndarray) -> tuple[Attempt, float]:
+    """Return an attempt away from its mode, and objective plus log prior there."""
+    template = attempt.learned.model
+    limits = parameters.bounds(template)
+    theta = np.clip(parameters.pack(template) + offset, limits[:, 0], limits[:, 1])
+    model = parameters.unpack(template, theta)
+    objective = task.objective(attempt.solver, model, attempt.learned.state)
+    try:
+        height = Penalised(objective, model, task.priors_for(model)).value(theta)
+    except NumericalError:
+        height = -np.inf
+    learned = attempt.learned._replace(model=model, objective=height, state=objective.state)
+    return Attempt(learned, attempt.solver), height
+
+
+def _apportioned(shares: np.ndarray, count: int) -> list[int]:
+    """Return whole numbers in proportion to shares that add up to a count, by largest remainders."""
+    exact = shares * count
+    whole = np.floor(exact).astype(int)
+    order = np.argsort(-(exact - whole), kind="stable")
+    whole[order[: count - whole.sum()]] += 1
+    return [int(number) for number in whole]
+
+
+def _truncated(log_weights: np.ndarray) -> np.ndarray:
+    """Return normalised weights, none larger than sqrt(count) times their mean (Ionides, 2008)."""
+    weights = np.exp(log_weights - log_weights.max())
+    weights = np.minimum(weights, weights.mean() * np.sqrt(len(weights)))
+    return weights / weights.sum()

@@ -1,0 +1,29 @@
+"""What estimators assume of hyperparameters that nobody has said anything of: broad priors, each with its reason."""
+
+from __future__ import annotations
+
+from hypergauss.learning.priors import LogNormal
+
+#: Of filters and of what is a vertex's own. Influence reaches a step or a few; most of a vertex is told by as many
+#: memberships as are usual.
+_SHAPES = {
+    "steps": LogNormal(2.0, 1.0),
+    "shape": LogNormal(1.0, 1.0),
+    "individuality": LogNormal(0.3, 1.5),
+    "lengthscale": LogNormal(5.0, 1.5),
+    "beta": LogNormal(5.0, 1.5),
+    "coefficients": LogNormal(0.3, 2.0),
+}
+
+
+def default_priors(unit: float) -> dict[str, LogNormal]:
+    """Return the priors for measurements whose variance is ``unit``: signal about as large, noise a tenth."""
+    return {**_SHAPES, "variance": LogNormal(unit, 1.0), "noise_variance": LogNormal(0.1 * unit, 1.5)}
+
+
+def default_class_priors() -> dict[str, LogNormal]:
+    """Return the priors for classes: latent functions relative to noise of variance 1, by far the larger as a rule.
+
+    The share of labels that are wrong, where a likelihood has one, is around the paper's 1e-3.
+    """
+    return {**_SHAPES, "variance": LogNormal(10.0, 2.0), "epsilon": LogNormal(1e-3, 1.0)}

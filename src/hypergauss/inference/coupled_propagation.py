@@ -1,0 +1,183 @@
+r"""Expectation propagation for the multinomial probit, with the latents of a vertex coupled.
+
+The label of vertex i is y when its noisy latent t_i ~ N(f_y(i), 1) exceeds all others' (`MultinomialProbit`), so that
+
+    p(y | f) = integral of N(t | f_y, 1) * product over j != y of Phi(t - f_j) dt.
+
+Each Phi(h_j), h_j = t - f_j, is a factor of one variable, and has a site exp(nu_j h - a_j h^2 / 2) of its own; t is
+integrated out exactly. With a_y = 1 for the noise, beta = sum of a, and N = sum of nu, the latents of a vertex see
+
+    exp( -f' (diag(a) - a a' / beta) f / 2 + (N a / beta - nu)' f + N^2 / (2 beta) ) / beta^1/2,
+
+which knows nothing of what they have in common, as it should (Riihimaki, Jylanki and Vehtari, 2013, whose inner loop
+is not needed when all factors are moved at once). Sites of each latent alone would spread that common part over all
+latents as if it were doubt.
+
+With A_c = diag(a_c), E_c = (K + A_c^-1)^-1 and M = sum of E_c, the latents at the sites have, from
+s_c = N a_c / beta - nu_c, the means K alpha_c and covariances
+
+    u = M^-1 sum of E_c K s_c,    alpha_c = (I - E_c K) (s_c + A_c u),
+    S_cd = [c = d] (K - K E_c K) + K E_c M^-1 E_d K,
+
+and log Z(prior, sites) = sum of N^2 / (2 beta) + sum of s_c' K alpha_c / 2 - (sum of log det(I + A_c K) + log det M) / 2.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.special import log_ndtr
+
+from hypergauss import parameters
+from hypergauss.exceptions import NumericalError
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.mixing import Mixing
+from hypergauss.inference.propagation import LEAST_CAVITY, LEAST_GAIN, MOST_STEPS, mixed
+from hypergauss.inference.site_objective import Settled, SiteObjective
+from hypergauss.likelihoods.multinomial_probit import tilted_factors
+from hypergauss.solvers.base import ExactSolver, Marginals
+from hypergauss.solvers.sites import NaturalSites
+
+
+class _Coupled(NamedTuple):
+    """Latents given the sites of their factors."""
+
+    alpha: np.ndarray  # (C, n)
+    mean: np.ndarray  # (C, n), relative to the prior mean
+    E: np.ndarray  # (C, n, n)
+    factor: np.ndarray  # Cholesky's of M, lower
+    covariance: np.ndarray  # (n, C, C), of each vertex's latents
+    effective: np.ndarray  # s_c + A_c u, (C, n): shifts of separate sites that lead to the same means
+    log_partition: float
+
+
+class CoupledPropagation(SiteObjective):
+    """The log evidence of labels under a `MultinomialProbit`. Its sites are those of factors, shape (n, C)."""
+
+    loose: ClassVar[float] = 1e-6
+    tight: ClassVar[float] = 1e-9
+
+    def __init__(self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None) -> None:
+        self._own = np.asarray(y).astype(int)[:, None] == np.arange(num_latents)  # (n, C)
+        if start is None:
+            start = NaturalSites(np.zeros(self._own.shape), self._own.astype(np.float64))
+        super().__init__(solver, y, num_latents, start)
+
+    @property
+    def least_gain(self) -> float:  # noqa: D102
+        return LEAST_GAIN
+
+    def settle(self, model: LatentModel) -> Settled:  # noqa: D102
+        K = self.solver.multiply(model.kernel, np.eye(len(self.y)))
+        offset = self._offset(model)
+        sites, mixing, level, last = self.sites, Mixing(6), 0, -np.inf
+        for _ in range(MOST_STEPS):
+            here = _condition(K, sites)
+            factors = _factors(here, sites, self._own)
+            moved, value = tilted_factors(factors.mean, factors.variance, offset, self._own)
+            total = here.log_partition + value - factors.log_mass
+            level = level + 1 if abs(total - last) <= self.tolerance * len(self.y) else 0
+            if level == 2 or not np.isfinite(total):
+                break
+            last = total
+            target = NaturalSites(*(np.where(self._own, kept, new) for kept, new in zip(self.sites, moved, strict=True)))
+            sites = mixed(mixing, sites, target)
+        return Settled(sites, _marginals(here, model.mean), total if np.isfinite(total) else -np.inf)
+
+    def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102
+        K = self.solver.multiply(model.kernel, np.eye(len(self.y)))
+        here = _condition(K, found.sites)
+        inner = np.stack([solve_triangular(here.factor, E, lower=True, check_finite=False) for E in here.E])
+        # R_cc = E_c - E_c M^-1 E_c; the slope in K is the sum of (alpha alpha' - R) / 2.
+        R = here.E.sum(axis=0) - np.einsum("cki,ckj->ij", inner, inner)
+        in_gram = (here.alpha.T @ here.alpha - R) / 2
+        inputs = model.kernel.inputs(self.solver.rows)
+        in_kernel = model.kernel.pull_back(inputs, inputs, in_gram)
+        factors = _factors(here, found.sites, self._own)
+        slope = _slopes(factors.mean + self._offset(model), factors.variance) * ~self._own
+        in_mean = (self._own * slope.sum(axis=1, keepdims=True)).sum(axis=0) - slope.sum(axis=0)
+        return parameters.gather(model, {"kernel": in_kernel, "likelihood": np.zeros(0), "mean": in_mean})
+
+    def separate(self, model: LatentModel, sites: NaturalSites) -> tuple[NaturalSites, np.ndarray]:
+        """Return sites of each latent alone that lead to the same means, and Cholesky's factor of M.
+
+        Conditioned on these, latent c has covariance K - K E_c K, to which all add K E_c M^-1 E_d K.
+        """
+        here = _condition(self.solver.multiply(model.kernel, np.eye(len(self.y))), sites)
+        shift = here.effective.T + sites.precision * model.mean
+        return NaturalSites(shift, sites.precision), here.factor
+
+    def _offset(self, model: LatentModel) -> np.ndarray:
+        """Return by how much the prior means move each h, shape (n, C)."""
+        return (self._own @ model.mean)[:, None] - model.mean
+
+
+class _Factors(NamedTuple):
+    """Cavities of the factors' variables h, shape (n, C), relative to the prior means; log of their mass with sites."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+    log_mass: float
+
+
+def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
+    """Return the latents given the factors' sites."""
+    nu, a = sites.shift.T, sites.precision.T  # (C, n)
+    root, n = np.sqrt(a), len(K)
+    B = root[:, :, None] * K * root[:, None, :]
+    B[:, np.arange(n), np.arange(n)] += 1.0
+    try:
+        factors = np.linalg.cholesky(B)
+        X = np.stack(
+            [solve_triangular(L, np.diag(r), lower=True, check_finite=False) for L, r in zip(factors, root, strict=True)]
+        )
+        E = np.matmul(X.transpose(0, 2, 1), X)
+        M = np.linalg.cholesky(E.sum(axis=0))
+    except np.linalg.LinAlgError as error:
+        raise NumericalError("The system of the classes' latents is singular: a kernel's variance is too large.") from error
+    total, beta = nu.sum(axis=0), a.sum(axis=0)
+    s = total * a / beta - nu
+    EK = np.matmul(E, K)
+    u = solve_triangular(M, np.einsum("cij,cj->i", EK, s), lower=True, check_finite=False)
+    u = solve_triangular(M, u, lower=True, trans=1, check_finite=False)
+    effective = s + a * u
+    alpha = effective - np.einsum("cij,cj->ci", EK, effective)
+    mean = alpha @ K
+    P = np.stack([solve_triangular(M, each, lower=True, check_finite=False) for each in EK])  # (C, n, n)
+    covariance = np.einsum("cki,dki->icd", P, P, optimize=True)
+    XK = np.matmul(X, K)
+    classes = np.arange(len(a))
+    covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,cki->ic", XK, XK)
+    log_dets = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum() + 2 * np.log(np.diagonal(M)).sum()
+    log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
+    return _Coupled(alpha, mean, E, M, covariance, effective, log_z)
+
+
+def _factors(here: _Coupled, sites: NaturalSites, own: np.ndarray) -> _Factors:
+    """Return the cavities of h_j = t - f_j, with t given f normal around (a'f + N) / beta with variance 1 / beta."""
+    a, nu = sites.precision, sites.shift
+    beta = a.sum(axis=1, keepdims=True)
+    share = a / beta
+    mean = (share * here.mean.T).sum(axis=1, keepdims=True) + nu.sum(axis=1, keepdims=True) / beta - here.mean.T
+    across = np.einsum("nc,ncd->nd", share, here.covariance)
+    each = np.diagonal(here.covariance, axis1=1, axis2=2)
+    variance = 1 / beta + (share * across).sum(axis=1, keepdims=True) - 2 * across + each
+    left = np.maximum(1.0 - variance * a, LEAST_CAVITY)
+    cavity_variance = variance / left
+    cavity_mean = (mean - variance * nu) / left
+    log_mass = np.log(left) / 2 + (mean**2 / variance - cavity_mean**2 / cavity_variance) / 2
+    return _Factors(cavity_mean, cavity_variance, float(log_mass[~own].sum()))
+
+
+def _slopes(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Return the slope of log Phi(mean / (1 + variance)^1/2) in the mean."""
+    s = np.sqrt(1 + variance)
+    z = mean / s
+    return np.exp(-(z**2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(z)) / s
+
+
+def _marginals(here: _Coupled, prior_mean: np.ndarray) -> Marginals:
+    variance = np.diagonal(here.covariance, axis1=1, axis2=2)
+    return Marginals(prior_mean + here.mean.T, variance, here.log_partition)

@@ -1,0 +1,245 @@
+r"""The standardised kernel: a filter of the spectrum, centred, and scaled so that every vertex has the same variance.
+
+A filter phi of a Laplacian gives its largest weight to the eigenvalue 0, where the function sits that is "a constant,
+times the square root of the degree", and makes f proportional to that root everywhere. Neither says anything of how
+vertices are related. Write U for the eigenvectors without the constant's direction, W = phi(l) - b for their weights
+above the background b, and
+
+    v = diag(U W U') + b,    q = c / (c + individuality * typical c),    T = (q / v)^1/2,
+
+with c the number of memberships of each vertex. Then
+
+    K = variance * ( T (U W U' + b I) T + diag(1 - q) )
+
+has K(i, i) = variance for every vertex, whatever its degree. The share q of a vertex's variance is what its memberships
+say of it, the share 1 - q is its own: all of it for an isolated vertex, half where it has `individuality` times as many
+memberships as is typical.
+
+The level that was taken out has a prior of its own, N(0, level), added to K as a constant: it is integrated out
+exactly, and predictions do not depend on how it is divided between mean and kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hypergauss import _checks, parameters
+from hypergauss.kernels.base import Kernel, Slopes, Structure
+from hypergauss.kernels.spectral import SpectralKernel
+from hypergauss.parameters import positive
+from hypergauss.spectrum import EigenSpectrum
+
+#: The share of the largest weight below which a vertex has no part in what is filtered but by rounding.
+_NOTHING = 1e-200
+
+
+class StandardVertices(NamedTuple):
+    """Inputs of a standardised kernel: vertex indices, their rows of the centred U, and their memberships."""
+
+    index: np.ndarray  # type: ignore[assignment]  # (n,)
+    vectors: np.ndarray  # (n, r)
+    memberships: np.ndarray  # (n,), relative to what is typical
+
+
+class _Parts(NamedTuple):
+    """What hyperparameters make of the spectrum and of some vertices."""
+
+    weights: np.ndarray  # W, (r,)
+    background: Any  # b
+    share: np.ndarray  # q, (n,)
+    scale: np.ndarray  # T, (n,)
+    inverse: np.ndarray  # 1 / v, (n,), 0 where v is
+
+
+class Standardised(Kernel):
+    r"""A spectral kernel, centred and with equal variances: K = variance (T (U W U' + b I) T + diag(1 - q)) + level.
+
+    Parameters
+    ----------
+    part : SpectralKernel
+        The filter, on a spectrum with eigenvectors. Its variance is the variance of every vertex.
+    individuality : float, default 0.3
+        The number of memberships, as a share of what is typical, at which half of a vertex is its own.
+    level : float, default 0.0
+        Prior variance of the level, the same for all vertices.
+    fixed : sequence of str
+        May name "individuality".
+
+    Examples
+    --------
+    >>> from hypergauss import Hypergraph, Spectrum
+    >>> from hypergauss.kernels import Walk
+    >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e"]], vertices=list("abcdef"))
+    >>> print(Standardised(Walk(Spectrum.of(H)), individuality=0.1).gram().round(2))
+    [[ 1.    0.91  0.84 -0.67 -0.82  0.  ]
+     [ 0.91  1.    0.84 -0.67 -0.82  0.  ]
+     [ 0.84  0.84  1.   -0.4  -0.91  0.  ]
+     [-0.67 -0.67 -0.4   1.    0.63  0.  ]
+     [-0.82 -0.82 -0.91  0.63  1.    0.  ]
+     [ 0.    0.    0.    0.    0.    1.  ]]
+    """
+
+    individuality: np.ndarray = positive(1e-4, 1e3)
+
+    def __init__(
+        self,
+        part: SpectralKernel,
+        individuality: float = 0.3,
+        *,
+        level: float = 0.0,
+        fixed: str | Sequence[str] = (),
+    ) -> None:
+        if not isinstance(part, SpectralKernel):
+            raise TypeError(f"`part` must be a filter of a spectrum. Got {type(part).__name__}. Try `Walk(spectrum)`.")
+        self.part = part
+        assert part.eigenspectrum is part.spectrum  # refused without: there is nothing to scale by
+        self.level = 0.0 if level == 0 else _checks.positive("level", level)
+        self.individuality = np.asarray(_checks.positive("individuality", individuality))
+        self.fixed = self.check_fixed(fixed)
+
+    @property
+    def spectrum(self) -> EigenSpectrum:
+        """The spectrum that is filtered."""
+        return self.part.eigenspectrum
+
+    @property
+    def num_vertices(self) -> int:  # noqa: D102
+        return self.part.num_vertices
+
+    @property
+    def rank(self) -> int:  # noqa: D102
+        return self.spectrum.rank + (self.level > 0)
+
+    @property
+    def features_move(self) -> bool:
+        """True: the scale of a vertex depends on the filter."""
+        return True
+
+    @property
+    def variance(self) -> np.ndarray:
+        """The prior variance of every vertex."""
+        return self.part.variance
+
+    def scaled(self, factor: float) -> Standardised:  # noqa: D102
+        scaled = parameters.with_value(self, ("part",), self.part.scaled(factor))
+        return parameters.with_value(scaled, ("level",), float(factor * self.level))
+
+    def mean_variance(self) -> float:  # noqa: D102
+        return float(self.variance) + self.level
+
+    def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
+        spectrum = self.spectrum
+        return StandardVertices(rows, spectrum.centred_vectors(rows), spectrum.relative_memberships[rows])
+
+    def features(self, inputs: StandardVertices) -> np.ndarray:
+        """Return T U, and a column of ones for the level, shape (n, r)."""
+        return self._with_level(self._parts(inputs).scale[:, None] * inputs.vectors)
+
+    def structure(self, inputs: StandardVertices) -> Structure:
+        """Return the weights, and variance (T^2 b + 1 - q)."""
+        return self._structure(self._parts(inputs))
+
+    def weights(self) -> np.ndarray:  # noqa: D102
+        known, background = self.part.values_on_spectrum()
+        return self._weights(known - background)
+
+    def features_and_structure(self, inputs: StandardVertices) -> tuple[np.ndarray, Structure]:  # noqa: D102
+        found = self._parts(inputs)
+        return self._with_level(found.scale[:, None] * inputs.vectors), self._structure(found)
+
+    def scale(self, rows: np.ndarray) -> np.ndarray:
+        """Return T at some vertices, shape (n,)."""
+        return self._parts(self.inputs(rows)).scale
+
+    def _structure(self, found: _Parts) -> Structure:
+        return Structure(self._weights(found.weights), self.variance * _own(found))
+
+    def _weights(self, weights: np.ndarray) -> np.ndarray:
+        scaled = self.variance * weights
+        return np.append(scaled, self.level) if self.level > 0 else scaled
+
+    def _with_level(self, features: np.ndarray) -> np.ndarray:
+        return np.column_stack([features, np.ones(len(features))]) if self.level > 0 else features
+
+    def cross(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
+        F, (weights, remainder) = self.features_and_structure(left)
+        return (F * weights) @ self.features(right).T + remainder[:, None] * self.same_vertex(left, right)
+
+    def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
+        return np.full(len(inputs.index), self.variance + self.level)
+
+    def same_vertex(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
+        return left.index[:, None] == right.index[None, :]
+
+    def pull_back_variances(self, inputs: StandardVertices, adjoint: np.ndarray) -> np.ndarray:  # noqa: D102, ARG002
+        in_part = parameters.gather(self.part, {"variance": adjoint.sum()})
+        return parameters.gather(self, {"part": in_part})
+
+    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: StandardVertices) -> np.ndarray:
+        r"""Return the gradient from slopes in weights, remainder and features, by way of phi and q.
+
+        With t = (slopes in T) T, the slope in v is -t / (2 v), and that in q is t / (2 q) besides the remainder's.
+        """
+        found, variance = self._parts(inputs), self.variance
+        of_features = getattr(adjoint, "features", None)
+        of_weights, rank = adjoint.weights[: self.spectrum.rank], self.spectrum.rank
+        in_log_scale = 2 * variance * adjoint.remainder * found.scale**2 * found.background
+        if of_features is not None:
+            in_log_scale = in_log_scale + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
+        in_mean_square = -in_log_scale * found.inverse / 2
+        in_weights = variance * of_weights + in_mean_square @ inputs.vectors**2
+        in_background = variance * (adjoint.remainder @ found.scale**2) + in_mean_square.sum() - in_weights.sum()
+        in_variance = of_weights @ found.weights + adjoint.remainder @ _own(found)
+        # q's slope in log individuality is -q (1 - q).
+        in_log_share = in_log_scale / 2 - variance * adjoint.remainder * found.share
+        in_individuality = -(in_log_share * (1 - found.share) * (found.scale > 0)).sum() / self.individuality
+        in_part = self.part.pull_back_filter(in_weights, in_background)
+        in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
+        return parameters.gather(self, {"part": in_part, "individuality": in_individuality})
+
+    def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw F W^1/2 z + remainder^1/2 z' where no weight is negative, else from the covariances."""
+        distinct, back = np.unique(rows, return_inverse=True)
+        F, (weights, remainder) = self.features_and_structure(self.inputs(distinct))
+        if weights.min(initial=0.0) < 0:
+            return super().prior_draws(rows, size, rng)
+        along = F @ (np.sqrt(weights)[:, None] * rng.standard_normal((len(weights), size)))
+        return (along + np.sqrt(remainder)[:, None] * rng.standard_normal((len(distinct), size)))[back]
+
+    def error_bound(self) -> float:
+        r"""Return a bound on ``|K - K_exact|`` where the spectrum is truncated, in the operator norm.
+
+        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v is wrong by at most e too, and
+        ``|T g T - T'g'T'| <= |T - T'| |g| |T| + |T'| |g - g'| |T| + |T'| |g'| |T - T'|``.
+        """
+        if self.spectrum.is_exact:
+            return 0.0
+        low, high = self.part.filter_range(*self.spectrum.rest)
+        e = float(high - low) / 2 * (1 + 1e-9)
+        found = self._parts(self.inputs(np.arange(self.num_vertices)))
+        v = np.divide(1.0, found.inverse, out=np.zeros_like(found.inverse), where=found.inverse > 0)[found.scale > 0]
+        if not len(v) or v.min() <= e:
+            return float("inf")
+        scale = found.scale[found.scale > 0]
+        most = scale * np.sqrt(v / (v - e))
+        off = float(np.maximum(most - scale, scale - scale * np.sqrt(v / (v + e))).max())
+        size = float(max(found.weights.max(initial=0.0), 0.0) + found.background)
+        largest = float(most.max())
+        return float(self.variance) * (off * (size + e) * largest + scale.max() * (e * largest + size * off))
+
+    def _parts(self, inputs: StandardVertices) -> _Parts:
+        known, background = self.part.values_on_spectrum()
+        weights = known - background
+        v = inputs.vectors**2 @ weights + background
+        is_known = np.real(v) > _NOTHING * np.real(weights).max(initial=0.0)
+        inverse = np.divide(1.0, v, out=np.zeros_like(v), where=is_known)
+        share = np.where(is_known, inputs.memberships / (inputs.memberships + self.individuality), 0.0)
+        return _Parts(weights, background, share, np.sqrt(share * inverse), inverse)
+
+
+def _own(found: _Parts) -> np.ndarray:
+    """Return T^2 b + 1 - q, the variance that is a vertex's own, as a share of the whole."""
+    return found.scale**2 * found.background + 1.0 - found.share
