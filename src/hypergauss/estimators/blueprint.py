@@ -134,7 +134,7 @@ def _named(name: str | None, spectrum: Spectrum, standardises: bool) -> Kernel:
     """Return the kernel of a name, centred and scaled where there are eigenvectors to do it with."""
     if not (standardises and isinstance(spectrum, EigenSpectrum)):
         return KERNELS[name or "matern"](spectrum)
-    return Standardised(KERNELS[name or "walk"](spectrum), level=LEVEL)
+    return Standardised(KERNELS[name or "shaped-walk"](spectrum), level=LEVEL)
 
 
 def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:

@@ -27,7 +27,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 from scipy.special import log_ndtr
 
 from hypergauss import parameters
@@ -89,9 +89,9 @@ class CoupledPropagation(SiteObjective):
     def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102
         K = self.solver.multiply(model.kernel, np.eye(len(self.y)))
         here = _condition(K, found.sites)
-        inner = np.stack([solve_triangular(here.factor, E, lower=True, check_finite=False) for E in here.E])
+        inner = np.stack([dtrtrs(here.factor, E, lower=1)[0] for E in here.E])
         # R_cc = E_c - E_c M^-1 E_c; the slope in K is the sum of (alpha alpha' - R) / 2.
-        R = here.E.sum(axis=0) - np.einsum("cki,ckj->ij", inner, inner)
+        R = here.E.sum(axis=0) - np.tensordot(inner, inner, axes=((0, 1), (0, 1)))
         in_gram = (here.alpha.T @ here.alpha - R) / 2
         inputs = model.kernel.inputs(self.solver.rows)
         in_kernel = model.kernel.pull_back(inputs, inputs, in_gram)
@@ -129,28 +129,27 @@ def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
     B = root[:, :, None] * K * root[:, None, :]
     B[:, np.arange(n), np.arange(n)] += 1.0
     try:
-        factors = np.linalg.cholesky(B)
-        X = np.stack(
-            [solve_triangular(L, np.diag(r), lower=True, check_finite=False) for L, r in zip(factors, root, strict=True)]
-        )
-        E = np.matmul(X.transpose(0, 2, 1), X)
+        log_dets = 2 * np.log(np.diagonal(np.linalg.cholesky(B), axis1=1, axis2=2)).sum()
+        E = root[:, :, None] * np.linalg.inv(B) * root[:, None, :]
         M = np.linalg.cholesky(E.sum(axis=0))
     except np.linalg.LinAlgError as error:
-        raise NumericalError("The system of the classes' latents is singular: a kernel's variance is too large.") from error
+        raise NumericalError(
+            "The system of the classes' latents is singular. Likely cause: a kernel's variance at the edge of its range."
+        ) from error
+    log_dets += 2 * np.log(np.diagonal(M)).sum()
     total, beta = nu.sum(axis=0), a.sum(axis=0)
     s = total * a / beta - nu
     EK = np.matmul(E, K)
-    u = solve_triangular(M, np.einsum("cij,cj->i", EK, s), lower=True, check_finite=False)
-    u = solve_triangular(M, u, lower=True, trans=1, check_finite=False)
+    u = dtrtrs(M, np.einsum("cij,cj->i", EK, s), lower=1)[0]
+    u = dtrtrs(M, u, lower=1, trans=1)[0]
     effective = s + a * u
-    alpha = effective - np.einsum("cij,cj->ci", EK, effective)
+    alpha = effective - np.matmul(EK, effective[:, :, None])[:, :, 0]
     mean = alpha @ K
-    P = np.stack([solve_triangular(M, each, lower=True, check_finite=False) for each in EK])  # (C, n, n)
-    covariance = np.einsum("cki,dki->icd", P, P, optimize=True)
-    XK = np.matmul(X, K)
+    # L^-1 E_c K of all classes by one solve, (n, C, n).
+    P = dtrtrs(M, EK.transpose(1, 0, 2).reshape(n, -1), lower=1)[0].reshape(n, len(a), n)
+    covariance = np.matmul(P.transpose(2, 1, 0), P.transpose(2, 0, 1))
     classes = np.arange(len(a))
-    covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,cki->ic", XK, XK)
-    log_dets = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum() + 2 * np.log(np.diagonal(M)).sum()
+    covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,ki->ic", EK, K)
     log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
     return _Coupled(alpha, mean, E, M, covariance, effective, log_z)
 

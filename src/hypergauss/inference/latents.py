@@ -83,7 +83,7 @@ class GaussianLatents(NamedTuple):
     def _coupled_probabilities(self, rows: np.ndarray) -> np.ndarray:
         mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
         shared = self._shared(rows)
-        covariance = np.einsum("cki,dki->icd", shared, shared, optimize=True)
+        covariance = np.matmul(shared.transpose(2, 0, 1), shared.transpose(2, 1, 0))
         classes = np.arange(len(self.posteriors))
         covariance[:, classes, classes] += np.stack([each.variance(rows) for each in self.posteriors], axis=1)
         return coupled_probabilities(mean, covariance)
