@@ -16,8 +16,9 @@ from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import unique_index
+from hypergauss.io.frames import read_frame
 from hypergauss.io.hif import read_hif
-from hypergauss.io.tables import read_frame, read_table
+from hypergauss.io.tables import read_table
 
 #: A column of so many different numbers is a measurement, not a category.
 _CATEGORIES = 20

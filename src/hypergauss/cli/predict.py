@@ -16,7 +16,7 @@ from hypergauss.cli import inputs
 from hypergauss.cli.outputs import predictions, say, say_json, write_csv
 from hypergauss.cli.status import progress
 from hypergauss.estimators import HypergraphGPClassifier
-from hypergauss.io.tables import read_frame
+from hypergauss.io.frames import read_frame
 from hypergauss.storage.models import load
 
 
