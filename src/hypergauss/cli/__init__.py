@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import warnings
 from _thread import interrupt_main
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = make_parser().parse_args(arguments)
     module, function = options.command
     try:
-        with _no_interrupt_lost():
+        with _no_interrupt_lost(), _plain_warnings():
             from hypergauss.cli.status import progress
 
             with progress("starting"):
@@ -56,6 +57,18 @@ def _no_interrupt_lost() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = otherwise
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Say warnings as sentences, without the line of code that they come from."""
+
+    def say(message: Warning | str, *_: object, **__: object) -> None:
+        print(f"hypergauss: {message}", file=sys.stderr)  # noqa: T201
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say
+        yield
 
 
 def _interrupt() -> None:

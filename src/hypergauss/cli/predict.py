@@ -12,16 +12,18 @@ from sklearn.metrics import r2_score
 
 from hypergauss import _checks, metrics
 from hypergauss.analysis.suggestions import suggest_vertices
-from hypergauss.cli import inputs
+from hypergauss.cli import idle
 from hypergauss.cli.outputs import predictions, say, say_json, write_csv
 from hypergauss.cli.status import progress
+from hypergauss.cli.targets import check_first_line, labels, read
 from hypergauss.estimators import HypergraphGPClassifier
-from hypergauss.io.frames import read_frame
 from hypergauss.storage.models import load
 
 
 def predict(options: argparse.Namespace) -> None:
     """Predict all vertices or those asked for, and score labels if there are any."""
+    idle.check_output(options)
+    idle.check_text(options)
     with progress("predicting"):
         table, scores = _predicted(load(options.model), options)
     if options.out is not None:
@@ -40,9 +42,12 @@ def predict(options: argparse.Namespace) -> None:
 
 def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, float] | None]:
     """Return a row for each vertex asked for, and the scores of labels if there are any."""
-    observed = None if options.labels is None else inputs.labels(options.labels, None, None, options)
+    known = {str(name) for name in model.vertices_}
+    task = "classification" if isinstance(model, HypergraphGPClassifier) else "regression"
+    observed = None if options.labels is None else labels(options.labels, options, task=task, known=known)
     if options.vertices is not None:
-        frame = read_frame(options.vertices, text=[0])
+        frame = read(options.vertices, options, text=[0])
+        check_first_line(frame, [frame.columns[0]], options.vertices, options, known=known)
         wanted = _own_names(model, frame.iloc[:, 0].astype(str))
     else:
         wanted = model.vertices_ if observed is None else _own_names(model, observed.index)
@@ -79,12 +84,12 @@ def _own_names(model: Any, texts: Any) -> list[Any]:
 
 def _scores(model: Any, observed: pd.Series) -> dict[str, float]:
     if isinstance(model, HypergraphGPClassifier):
-        labels = observed.map(str).to_numpy(dtype=object)
+        given = observed.map(str).to_numpy(dtype=object)
         classes = np.array([str(label) for label in model.classes_], dtype=object)
         proba = model.predict_proba(observed.index)
         return {
-            "accuracy": metrics.accuracy(labels, proba, classes),
-            "log density": metrics.log_predictive_density(labels, proba, classes),
+            "accuracy": metrics.accuracy(given, proba, classes),
+            "log density": metrics.log_predictive_density(given, proba, classes),
         }
     values = pd.to_numeric(observed).to_numpy(dtype=float)
     mean, std = model.predict(observed.index, return_std=True)
