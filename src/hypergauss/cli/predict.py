@@ -13,7 +13,8 @@ from sklearn.metrics import r2_score
 from hypergauss import _checks, metrics
 from hypergauss.analysis.suggestions import suggest_vertices
 from hypergauss.cli import idle
-from hypergauss.cli.outputs import predictions, say, say_json, write_csv
+from hypergauss.cli.outputs import predictions, print_csv, say, say_json, write_csv
+from hypergauss.cli.spreadsheets import as_named
 from hypergauss.cli.status import progress
 from hypergauss.cli.targets import check_first_line, labels, read
 from hypergauss.estimators import HypergraphGPClassifier
@@ -32,7 +33,7 @@ def predict(options: argparse.Namespace) -> None:
         say_json({"predictions": table.to_dict(orient="records"), "scores": scores})
         return
     if options.out is None:
-        table.to_csv(sys.stdout, index=False)
+        print_csv(table)
     else:
         say(f"Predictions: {options.out}")
     if scores is not None:
@@ -66,12 +67,13 @@ def suggest(options: argparse.Namespace) -> None:
         names = [str(name) for name in table.index]
         say_json({"criterion": options.criterion, "vertices": names, table.columns[0]: table.iloc[:, 0].tolist()})
         return
-    table.round(4).to_csv(sys.stdout)
+    print_csv(table.round(4).reset_index())
 
 
 def _own_names(model: Any, texts: Any) -> list[Any]:
     """Return the model's own names of vertices given as text; unknown ones are refused."""
     by_text = {str(name): name for name in model.vertices_}
+    texts = [text if text in by_text else as_named(text) for text in texts]
     unknown = list(dict.fromkeys(text for text in texts if text not in by_text))
     if unknown:
         near = _checks.did_you_mean(unknown[0], list(by_text)[:5000])
