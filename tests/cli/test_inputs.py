@@ -218,6 +218,8 @@ def test_covariates_and_ratings_without_a_header_are_refused(capsys):
         ("fit --table wide.csv --target price --out o --relation r=edges.csv", "--relation goes with --edges"),
         ("fit --table wide.csv --target price --out o --isolated", "--isolated goes with --edges"),
         ("fit --table wide.csv --target price --out o --vertex price", "must be two columns"),
+        ("fit --edges edges.csv --labels edges.csv --out o --relation edges=edges.csv", "Got 'edges' again"),
+        ("fit --edges edges.csv --labels edges.csv --out o --relation r=a.csv --relation r=b.csv", "Got 'r' again"),
         ("info --edges edges.csv --vertex what --edge what", "columns of their own. Got 'what'"),
         ("info --edges edges.csv --within ;", "--within says what separates --members"),
         ("info --edges edges.csv --members what --weight who", "`members` lists vertices"),

@@ -71,7 +71,7 @@ def problem(options: argparse.Namespace) -> Problem:
     if options.labels is None:
         raise ValueError("Labels are needed: --labels FILE, a table of vertices and what is known of them.")
     H = hypergraph(options)
-    relations = {name: _read(Path(path), _without_columns(options)) for name, path in map(_named, options.relation)}
+    relations = {name: _read(path, _without_columns(options)) for name, path in _relations(options).items()}
     vertices = H.vertices
     for relation in relations.values():
         vertices = vertices.union(relation.vertices, sort=False)
@@ -91,11 +91,17 @@ def problem(options: argparse.Namespace) -> Problem:
     return settled(whole, target, numbers, options, notes)
 
 
-def _named(relation: str) -> tuple[str, str]:
-    name, found, path = relation.partition("=")
-    if not (name and found and path):
-        raise ValueError(f"--relation must be NAME=FILE. Got {relation!r}.")
-    return name, path
+def _relations(options: argparse.Namespace) -> dict[str, Path]:
+    """Return the file of each further relation by its name."""
+    files: dict[str, Path] = {}
+    for relation in options.relation:
+        name, found, path = relation.partition("=")
+        if not (name and found and path):
+            raise ValueError(f"--relation must be NAME=FILE. Got {relation!r}.")
+        if name in ("edges", *files):
+            raise ValueError(f"--relation must have names of their own, other than 'edges'. Got {name!r} again.")
+        files[name] = Path(path)
+    return files
 
 
 def _without_columns(options: argparse.Namespace) -> argparse.Namespace:
