@@ -100,6 +100,22 @@ def test_a_bad_cell_makes_no_categories_of_a_measurement():
         problem("--table", "wide.csv", "--target", "price")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,kind,price\n", "Column 'price' is empty"),
+        ("id,kind,price\n1,x,\n2,y,?\n", "Column 'price' is empty"),
+        ("price\n1.5\n2.5\n", "a column of categories"),
+        ("id,price\na,1.5\nb,2.5\n", "a column of categories"),
+        ("id,kind\na,1.5\n", "a column 'price'"),
+    ],
+)
+def test_a_table_without_rows_targets_or_categories_is_refused(text, message):
+    Path("wide.csv").write_text(text)
+    with pytest.raises(FileError, match=message):
+        problem("--table", "wide.csv", "--target", "price")
+
+
 # ------------------------------------------------------------------------------------------------ what the target is
 
 

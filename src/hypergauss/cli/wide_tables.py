@@ -26,12 +26,15 @@ def from_wide_table(options: argparse.Namespace) -> Problem:
     path = options.table
     frame = read(path, options, text=None)
     values = column(frame, options.target, path)
+    observed = is_known(values)
+    if not observed.any():
+        raise FileError(f"{path} must hold a label or value at least. Column {options.target!r} is empty.")
     check_target(values, path, options.task)
     rest = frame.drop(columns=[options.target])
     for name in rest.columns.drop(options.vertex or [], errors="ignore"):
         cure = f"If it names the vertices, say --vertex {name}; for categories, begin each with a letter."
         check_cells(rest[name], path, most=CATEGORIES, cure=cure)
-    known = rest.apply(is_known)
+    known = pd.DataFrame({name: is_known(rest[name]) for name in rest.columns}, index=rest.index)
     vertex = options.vertex or _vertex_column(rest, known)
     if vertex == options.target:
         raise ValueError(f"--vertex and --target must be two columns. Got {vertex!r} for both.")
@@ -51,10 +54,7 @@ def from_wide_table(options: argparse.Namespace) -> Problem:
     texts = categories.where(known[categories.columns]).map(lambda value: value if pd.isna(value) else str(value))
     H = Hypergraph.from_attributes(texts.set_axis(names))
     H = Hypergraph(H.incidence, vertices=H.vertices, edges=_said(H.edges), weights=H.weights)
-    observed = is_known(values)
     target = pd.Series(values[observed].to_numpy(dtype=object), index=names[observed], name=options.target)
-    if target.empty:
-        raise FileError(f"{path} must hold a label or value at least. Column {options.target!r} is empty.")
     return settled(H, target, covariates, options, notes)
 
 
