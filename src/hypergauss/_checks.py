@@ -53,9 +53,11 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
 def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
     """Return ``values`` as a float array without NaN or infinity; ``missing`` is the next step."""
     try:
-        array = np.asarray(values, dtype=np.float64)
+        given = np.asarray(values)
+        array = np.asarray(given.real, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`{name}` must hold numbers. {error}.") from error
+    no_complex(name, given)
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         where = tuple(int(i) for i in bad[0])
@@ -65,6 +67,14 @@ def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
             f"{others(len(bad) - 1)}. {missing}"
         )
     return array
+
+
+def no_complex(name: str, values: Any) -> None:
+    """Refuse an array of complex numbers, of which NumPy and SciPy would drop the imaginary parts."""
+    if values.dtype.kind == "c":
+        raise TypeError(
+            f"`{name}` must hold real numbers. Got {values.dtype}. Decide what counts: `.real`, `abs(...)` or `!= 0`."
+        )
 
 
 def non_negative_array(name: str, values: Any) -> np.ndarray:
@@ -100,6 +110,15 @@ def same_length(first: str, n_first: int, second: str, n_second: int) -> None:
         raise ValueError(
             f"`{first}` and `{second}` must have the same length. Got {n_first:,} and {n_second:,}. "
             f"Pass one entry of `{second}` for each entry of `{first}`."
+        )
+
+
+def different_columns(columns: Sequence[str]) -> None:
+    """Explain if one column is to be vertex and hyperedge, or a weight besides."""
+    twice = [column for column in columns if list(columns).count(column) > 1]
+    if twice:
+        raise ValueError(
+            f"Vertex, hyperedge and weight must be columns of their own. Got {twice[0]!r} for two of them."
         )
 
 

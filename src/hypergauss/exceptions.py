@@ -28,6 +28,10 @@ class FileError(HypergaussError, ValueError):
     """A file does not hold what it should; the message says what it is, where, and what to do."""
 
 
+class DataWarning(UserWarning):
+    """What was given can be used, but part of it says nothing to the model, or looks mistaken."""
+
+
 class LearningWarning(UserWarning):
     """Hyperparameters were learned, but something about the result deserves a look."""
 

@@ -99,3 +99,13 @@ def test_vertices_may_be_named_by_tuples_and_come_in_any_order():
             assert row["observed"] == observed[name]
         plain = hg.assess(make(H, learn=False).fit(NAMES, y), NAMES, y, folds=3)
         np.testing.assert_allclose(found.scores.drop(columns="method"), plain.scores.drop(columns="method"), atol=1e-9)
+
+
+def test_ordered_classes_are_held_out_in_their_order():
+    levels = np.array(["low", "medium", "high"])[np.digitize(Y, np.quantile(Y, [0.3, 0.7]))]
+    y = pd.Categorical(levels, ["low", "medium", "high"], ordered=True)
+    model = hg.HypergraphGPClassifier(H, likelihood="ordinal", learn=False).fit(NAMES, y)
+    found = hg.assess(model, NAMES, y, folds=3)
+    numbers = hg.HypergraphGPClassifier(H, likelihood="ordinal", learn=False).fit(NAMES, y.codes.astype(int))
+    same = hg.assess(numbers, NAMES, y.codes.astype(int), folds=3)
+    pd.testing.assert_frame_equal(found.summary(), same.summary())

@@ -214,7 +214,7 @@ def test_a_wide_table_makes_hyperedges_of_categories_and_covariates_of_measureme
         ({"--labels": "."}, "is a folder"),
         ({"--target": "valeu"}, "Did you mean 'value'?"),
         ({"--vertex": "whom"}, "Did you mean 'who'?"),
-        ({"--task": "regression", "--labels": "sides.csv"}, "Regression needs numbers"),
+        ({"--task": "regression", "--labels": "sides.csv"}, "must hold numbers in 'side'"),
         ({"--labels": "strangers.csv"}, "Got 'nobody' and 1 other"),
         ({"--labels": "empty.csv"}, "is empty"),
         ({"--labels": "latin.csv"}, "UTF-8"),

@@ -79,3 +79,14 @@ def test_help_answers_within_half_a_second():
 def test_a_missing_input_is_named(capsys):
     assert main(["info"]) == 1
     assert "--edges" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("always::hypergauss.exceptions.DataWarning")
+def test_what_a_reader_has_to_say_of_data_is_a_sentence(tmp_path, capsys):
+    content = {"incidences": [{"edge": "e", "node": "a"}, {"edge": "e", "node": "b", "weight": -1}]}
+    (tmp_path / "h.json").write_text(json.dumps(content))
+    assert main(["info", "--edges", str(tmp_path / "h.json")]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "hypergauss: A membership of negative weight is none to the model. Got -1 for 'b' in 'e': kept in "
+        "`attributes.absent`, and written again by `write_hif`."
+    ]

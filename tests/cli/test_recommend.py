@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hypergauss.cli import main
+from hypergauss.cli import main, targets
 
 
 @pytest.fixture
@@ -48,3 +48,28 @@ def test_a_mistake_is_answered_in_a_sentence(ratings, change, arguments, message
     change(pd.read_csv(ratings)).to_csv(ratings, index=False)
     assert main(["recommend", "--ratings", str(ratings), *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_the_column_of_users_is_gone_through_once_however_many_are_asked_for(ratings, monkeypatch):
+    class Counted(pd.Series):
+        passes = 0
+
+        def __iter__(self):
+            Counted.passes += 1
+            return super().__iter__()
+
+    class Nobody:
+        def __init__(self, *_, **__):
+            pass
+
+        def fit(self, *_):
+            return self
+
+        def recommend(self, user, n):
+            return pd.DataFrame({"item": ["i0"], "rating": [3.0], "std": [1.0]})
+
+    table = pd.read_csv(ratings)
+    monkeypatch.setattr(targets, "ratings", lambda _: (Counted(table["user"]), table["item"], table["rating"]))
+    monkeypatch.setattr("hypergauss.cli.recommend.KPMF", Nobody)
+    assert main(["recommend", "--ratings", str(ratings)]) == 0
+    assert Counted.passes <= 1

@@ -135,3 +135,13 @@ def test_the_official_files_agree_with_their_published_statistics(data_folder):
     assert repr(data.genres) == "Hypergraph(1,682 vertices, 19 hyperedges, 2,893 incidences)"
     train, test = data.official
     assert (len(train), len(test)) == (80_000, 20_000)
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(served, tmp_path, monkeypatch, capfd):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("HYPERGAUSS_CACHE", str(tmp_path / "file" / "cache"))
+    assert len(fetch_movielens_100k().ratings) == 2
+    assert len(fetch_movielens_100k().ratings) == 2
+    assert served["requests"] == 1
+    assert capfd.readouterr().err.strip() == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -14,7 +14,7 @@ from hypergauss.datasets import load_house_votes, make_planted_hypergraph
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.inference import LogNormal, sample_posterior, site_objective
 from hypergauss.kernels import Matern
-from hypergauss.likelihoods import RobustMax, Softmax
+from hypergauss.likelihoods import OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.projection import SpectralFeatures
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
@@ -119,6 +119,27 @@ def test_ordered_classes_have_one_latent_function():
     assert np.allclose(p.sum(axis=1), 1.0)
     assert model.sample(TEST, 2).shape == (2, 40, 1)
     assert list(model.classes_) == [0, 1, 2]
+
+
+LEVELS = np.array(["low", "medium", "high"])[np.digitize(PLANTED.signal, np.quantile(PLANTED.signal, [0.3, 0.7]))]
+
+
+@pytest.mark.parametrize("kind", [pd.Series, pd.Index, pd.Categorical])
+def test_ordered_categories_keep_their_order(kind):
+    given = pd.Categorical(LEVELS[TRAIN], ["none", "low", "medium", "high"], ordered=True)
+    by_name = quick(likelihood="ordinal", learn=False).fit(TRAIN, kind(given))
+    by_number = quick(likelihood="ordinal", learn=False).fit(TRAIN, given.codes.astype(int))
+    assert by_name.classes_.tolist() == ["low", "medium", "high"]
+    assert by_number.classes_.tolist() == [1, 2, 3]
+    np.testing.assert_allclose(by_name.predict_proba(TEST), by_number.predict_proba(TEST), atol=1e-12)
+    assert set(by_name.predict(TEST)) <= {"low", "medium", "high"}
+
+
+@pytest.mark.parametrize("y", [LEVELS, LEVELS.astype(object), pd.Series(LEVELS), pd.Categorical(LEVELS)])
+@pytest.mark.parametrize("likelihood", ["ordinal", OrderedProbit(3)], ids=["named", "given"])
+def test_ordinal_labels_of_text_without_an_order_are_refused(y, likelihood):
+    with pytest.raises(ValueError, match=r"classes in an order. Got text such as 'high'.*ordered=True"):
+        quick(likelihood=likelihood, learn=False).fit(np.arange(90), y)
 
 
 @pytest.mark.parametrize("inducing", [12, SpectralFeatures(12), TRAIN[:12]], ids=["number", "spectral", "names"])

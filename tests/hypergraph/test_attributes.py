@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 
 from tests.io.awkward import noted
@@ -37,3 +38,13 @@ def test_attributes_of_what_is_not_there_are_refused():
         noted().with_attributes(vertices={"nobody": {}})
     with pytest.raises(TypeError, match="'colour'"):
         noted().with_attributes(colour={})
+
+
+def test_what_the_caller_does_to_his_notes_later_does_not_reach_the_hypergraph():
+    about, mixture = {"a": {"tags": ["x"]}}, {"sizes": np.array([1, 2])}
+    H = noted().with_attributes(vertices=about, metadata=mixture)
+    about["a"]["tags"].append("y")
+    about["b"] = {}
+    mixture["sizes"][0] = 7
+    assert H.attributes.vertices == {"a": {"tags": ["x"]}}
+    assert H.attributes.metadata["sizes"].tolist() == [1, 2]

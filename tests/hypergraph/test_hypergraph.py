@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from hypothesis import given
 
 from hypergauss import Graph, Hypergraph
+from hypergauss.exceptions import DataWarning
 from tests.hypergraphs import hypergraphs, random_hypergraph
 
 #: The paper's example, Appendix A.2: an incidence matrix and its two clique expansions.
@@ -199,6 +200,14 @@ def test_no_hyperedges_and_no_vertices_are_legal():
         (lambda: Hypergraph.from_edges([3]), r"list of vertex names. Got 3 at position 0"),
         (lambda: Hypergraph.from_edges([["a", ["b"]]]), "hashable"),
         (lambda: Hypergraph.from_incidence([["x"]]), "`matrix` must hold numbers"),
+        (lambda: Hypergraph.from_edges(None), "`edges` must be a list of hyperedges.* Got None"),
+        (lambda: Hypergraph.from_edges(3), "`edges` must be a list of hyperedges.* Got 3"),
+        (lambda: Hypergraph.from_incidence(None), "`matrix` must be an incidence matrix.* Got None"),
+        (lambda: Hypergraph.from_table(None, vertex="v", edge="e"), "`frame` must be a DataFrame.* Got NoneType"),
+        (lambda: Hypergraph.from_attributes({"legs": [4, 2]}), "`frame` must be a DataFrame.* Got dict"),
+        (lambda: Hypergraph.from_incidence(np.eye(2) * 1j), "`matrix` must hold real numbers. Got complex128"),
+        (lambda: Hypergraph.from_incidence(sp.eye_array(2) * 1j), "`matrix` must hold real numbers. Got complex128"),
+        (lambda: Hypergraph.from_edges([["a"]], weights=np.array([1 + 1j])), "`weights` must hold real numbers"),
     ],
 )
 def test_wrong_types_are_named(make, message):
@@ -225,6 +234,7 @@ def test_wrong_types_are_named(make, message):
         (lambda: Hypergraph.from_incidence([[1], [1]], vertices=["a", "a"]), "different names. 'a'"),
         (lambda: Hypergraph.from_incidence([[1, 1]], edges=["e"]), "each of the 2 edges once. Got 1 names"),
         (lambda: Hypergraph.from_table({"v": [1]}, vertex="v", edge="e"), "a column 'e'. Its columns are v"),
+        (lambda: Hypergraph.from_table({"v": [1]}, vertex="v", edge="v"), "columns of their own. Got 'v' for two"),
         (lambda: Hypergraph.from_table({"v": [1, 2], "e": [1]}, vertex="v", edge="e"), "same length. Got 2 and 1"),
         (
             lambda: Hypergraph.from_table({"v": ["a"], "e": ["y"]}, vertex="v", edge="e", edges=["x"]),
@@ -289,3 +299,21 @@ def test_each_attribute_value_is_a_hyperedge_and_a_missing_one_joins_none():
         ("milk", "no"): ["hen"],
         ("milk", "yes"): ["cat"],
     }
+
+
+@pytest.mark.parametrize(
+    "column",
+    [np.linspace(0, 1, 30), [f"id {row}" for row in range(30)], [*range(25), *[25] * 5]],
+    ids=["continuous", "id", "nearly"],
+)
+def test_a_column_that_tells_every_vertex_apart_is_named_in_a_warning(column):
+    table = pd.DataFrame({"kind": ["x", "y"] * 15, "odd one": column})
+    with pytest.warns(DataWarning, match=r"'odd one' \(\d\d\) belong to one vertex alone") as caught:
+        H = Hypergraph.from_attributes(table)
+    assert caught[0].filename == __file__
+    assert ("kind", "x") in H.edges
+
+
+def test_few_values_and_many_that_are_shared_are_no_reason_to_warn():
+    Hypergraph.from_attributes(pd.DataFrame({"few": range(20), "shared": [*range(10)] * 2}))
+    Hypergraph.from_attributes(pd.DataFrame({"pairs": [*range(30)] * 2}))

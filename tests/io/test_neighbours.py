@@ -65,6 +65,10 @@ def test_xgi_has_no_weights_of_memberships_nor_we_directions():
         to_xgi(noted())
     with pytest.raises(TypeError, match="undirected"):
         from_xgi(xgi.DiHypergraph([({1}, {2})]))
+    directed = plain().with_attributes(directions={("a", "first"): ("head",)}, network_type="directed")
+    with pytest.raises(ValueError, match=r"no directions.*write_hif"):
+        to_xgi(directed)
+    assert set(to_xgi(directed.with_attributes(directions={}, network_type=None)).nodes) == set(directed.vertices)
 
 
 def test_xgi_has_our_laplacian_where_hyperedges_weigh_the_same():

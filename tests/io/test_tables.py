@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hypergauss import Hypergraph, read_table, write_table
 from hypergauss.exceptions import FileError
-from hypergauss.io.tables import read_frame
+from hypergauss.io.frames import read_frame
 
 LONG = pd.DataFrame(
     {"who": ["ana", "luis", "luis", "rosa"], "bill": ["b1", "b1", "b2", "b2"], "share": [1.0, 2, 3, 0.5]}
@@ -110,12 +110,43 @@ def test_weights_of_memberships_are_written(tmp_path, hypergraph):
         ('vertex,edge\n"a,1\n', {}, "cannot be read as a table"),
         ("e,m\nx,a\nx,b\n", {"edge": "e", "members": "m"}, "'x' occurs twice"),
         ("vertex,edge\na,1\n", {"encoding": "klingon"}, "klingon"),
+        ("vertex,edge\na,1,x\nb,2,y\n", {}, r"Row 1, which begins with 'a', has 3"),
+        ("vertex,edge\na,1,\nb,2,\n", {}, r"column names, 2\. Row 1.* separators at the end"),
+        ("vertex,edge\na,1,x,y\n", {}, r"Row 1, which begins with 'a', has 4"),
+        ("a,1\nb,1\n", {}, r"first line.*'1' is a name.*--no-header"),
+        ("a,1\na,2\n", {}, r"first line.*'a' is a name"),
+        ("1,2\n3,4\n", {}, "'1' is a number above numbers"),
+        ("name,0.5\na,1.5\n", {}, "'0.5' is a number above numbers"),
+        ("e,m,w\nx,a;b,2\n", {"members": "m", "weight": "w"}, None),
+        ("e,m,w\nx,a;b,2\n", {"members": "m", "vertex": "e"}, None),
+        ("vertex,edge\na,1\n", {"vertex": "edge"}, None),
+        ("vertex,edge\na,1\n", {"vertex": "edge", "edge": "edge"}, None),
     ],
 )
 def test_mistakes_are_named(tmp_path, text, options, message):
     (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(FileError, match=message):
+    wrong_options = message is None  # a mistake in the call, not in the file
+    with pytest.raises(ValueError if wrong_options else FileError, match="Got" if wrong_options else message):
         read_table(tmp_path / "t.csv", **options)
+
+
+def test_a_file_without_a_header_loses_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text("a,1,2.5\nb,1,1\na,2,1\n")
+    H = read_table(tmp_path / "t.csv", header=False)
+    assert {edge: H.members(edge) for edge in H.edges} == {1: ["a", "b"], 2: ["a"]}
+    assert read_table(tmp_path / "t.csv", header=False, weight="3").incidence[0, 0] == 2.5
+    assert read_table(tmp_path / "t.csv", header=False, vertex="2", edge="1").vertices.tolist() == [1, 2]
+
+
+def test_a_first_line_of_numbers_is_a_header_if_columns_are_named_by_it(tmp_path):
+    (tmp_path / "t.csv").write_text("0,1\n0,7\n1,7\n")
+    assert read_table(tmp_path / "t.csv", vertex="0", edge="1").members(7) == [0, 1]
+
+
+@pytest.mark.parametrize("options", [{"header": False}, {"separator": ";"}])
+def test_what_is_of_text_files_is_refused_of_parquet(tmp_path, options):
+    with pytest.raises(ValueError, match="which is Parquet"):
+        read_table(save(LONG, tmp_path / "t.parquet"), **options)
 
 
 def test_another_encoding_is_named_and_can_be_asked_for(tmp_path):

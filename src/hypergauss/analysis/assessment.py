@@ -85,6 +85,9 @@ def assess(
     memberships = _memberships(model)
     rows = model._rows(names)
     fold_of = _deal(targets if is_classifier else None, len(names), folds, check_random_state(random_state))
+    labels: Any = targets
+    if isinstance(model, HypergraphGPClassifier) and model._is_ordinal:
+        labels = pd.Categorical(targets, categories=model.classes_, ordered=True)
     template = clone(model).set_params(**_settled(model), verbose=False)
     scores, held_out = [], []
     for fold in range(folds):
@@ -95,7 +98,7 @@ def assess(
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LearningWarning)
-            fitted = clone(template).fit(names[train], targets[train])
+            fitted = clone(template).fit(names[train], labels[train])
         predict = _classes if is_classifier else _numbers
         own, others = predict(fitted, names[test], targets[train], memberships[rows[train]], memberships[rows[test]])
         for method, predicted in {MODEL: own, **others}.items():
@@ -154,7 +157,7 @@ def _classes(
     shares = np.array([np.mean(y == label) for label in classes])
     columns = pd.Index(classes, dtype=object)
     return pd.DataFrame(fitted.predict_proba(test), columns=columns), {
-        LINEAR: pd.DataFrame(logistic.predict_proba(wanted), columns=columns),
+        LINEAR: pd.DataFrame(logistic.predict_proba(wanted), columns=pd.Index(logistic.classes_, dtype=object)),
         CONSTANT: pd.DataFrame(np.tile(shares, (len(test), 1)), columns=columns),
     }
 

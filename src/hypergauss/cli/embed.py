@@ -6,7 +6,7 @@ import argparse
 
 import pandas as pd
 
-from hypergauss.cli import inputs
+from hypergauss.cli import idle, inputs
 from hypergauss.cli.outputs import hand_over
 from hypergauss.cli.status import progress
 from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
@@ -14,6 +14,7 @@ from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 
 def embed(options: argparse.Namespace) -> None:
     """Place the vertices; with the GPLVM, with the standard deviation of each coordinate."""
+    idle.check_output(options)
     H = inputs.hypergraph(options)
     columns = [f"x{number + 1}" for number in range(options.dimensions)]
     with progress("placing vertices"):

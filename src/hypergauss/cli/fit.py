@@ -11,9 +11,10 @@ from rich.console import Console
 
 from hypergauss._version import __version__
 from hypergauss.analysis.assessment import Assessment, assess
-from hypergauss.cli import inputs
+from hypergauss.cli import idle, inputs
 from hypergauss.cli.outputs import plain, predictions, results_folder, say, say_json, write_csv, write_json
-from hypergauss.cli.status import progress
+from hypergauss.cli.problems import Problem
+from hypergauss.cli.status import data_notes, progress
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import LearningWarning
 from hypergauss.experiments.tables import make_table
@@ -27,8 +28,9 @@ def fit(options: argparse.Namespace) -> None:
     """Fit, assess, predict, and write everything in the end."""
     if options.folds != 0 and options.folds < 2:
         raise ValueError(f"--folds must be 0, for none, or 2 at least. Got {options.folds}.")
-    with progress("reading"):
+    with progress("reading"), data_notes() as said:
         problem = inputs.problem(options)
+    problem.notes.extend(said)
     with (
         results_folder(options.out, [PREDICTIONS, REPORT, METRICS, MODEL], overwrite=options.overwrite),
         progress("learning") as update,
@@ -63,7 +65,7 @@ def fit(options: argparse.Namespace) -> None:
         _tell(problem, assessment, notes, options)
 
 
-def _model(problem: inputs.Problem, options: argparse.Namespace) -> Any:
+def _model(problem: Problem, options: argparse.Namespace) -> Any:
     # A free filter follows classes better than a smooth one, and leaves a size exponent little to do.
     kernel = options.kernel or ("bernstein" if problem.is_classification else "matern")
     common = {
@@ -75,10 +77,11 @@ def _model(problem: inputs.Problem, options: argparse.Namespace) -> Any:
         "random_state": options.seed,
     }
     if not problem.is_classification:
-        if options.likelihood is not None:
-            raise ValueError("--likelihood is of classes, and the target holds numbers. Leave it out.")
+        idle.refuse(options, ["likelihood"], "is of classes, and the target holds numbers. Leave it out.")
         return HypergraphGPRegressor(problem.H, **common)
-    default = "logit" if problem.target.nunique() == 2 else "softmax"
+    if options.order is not None and options.likelihood not in (None, "ordinal"):
+        raise ValueError(f"--order is for --likelihood ordinal. Got --likelihood {options.likelihood}. Leave one out.")
+    default = "ordinal" if problem.is_ordered else "logit" if problem.target.nunique() == 2 else "softmax"
     return HypergraphGPClassifier(problem.H, likelihood=options.likelihood or default, **common)
 
 
@@ -94,7 +97,7 @@ def _size_exponent(text: str | None, *, is_free: bool) -> float | str:
 
 
 def _assessed(
-    model: Any, problem: inputs.Problem, options: argparse.Namespace, update: Any, notes: list[str]
+    model: Any, problem: Problem, options: argparse.Namespace, update: Any, notes: list[str]
 ) -> Assessment | None:
     """Cross-validate where there is enough to hold out."""
     target = problem.target
@@ -107,7 +110,7 @@ def _assessed(
     return assess(model, target.index, target, folds=options.folds, random_state=options.seed, report=update)
 
 
-def _metrics(model: Any, problem: inputs.Problem, assessment: Assessment | None, notes: list[str]) -> dict[str, Any]:
+def _metrics(model: Any, problem: Problem, assessment: Assessment | None, notes: list[str]) -> dict[str, Any]:
     scores: dict[str, Any] = {}
     if assessment is not None:
         summary = assessment.summary()
@@ -136,9 +139,7 @@ def _metrics(model: Any, problem: inputs.Problem, assessment: Assessment | None,
     }
 
 
-def _tell(
-    problem: inputs.Problem, assessment: Assessment | None, notes: list[str], options: argparse.Namespace
-) -> None:
+def _tell(problem: Problem, assessment: Assessment | None, notes: list[str], options: argparse.Namespace) -> None:
 
     for note in notes:
         say(f"Note: {note}")

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import svds
 
 from hypergauss import _checks
 from hypergauss import datasets as data
-from hypergauss.cli import inputs
+from hypergauss.cli import idle, inputs
 from hypergauss.cli.outputs import results_folder, say, say_json, write_csv
 from hypergauss.cli.status import progress
 from hypergauss.hypergraph import Hypergraph
@@ -35,8 +35,8 @@ _LOADERS: dict[str, tuple[str, Callable[[], Any]]] = {
 
 def info(options: argparse.Namespace) -> None:
     """Describe a hypergraph, or a saved model and its hypergraphs."""
-    if options.model is not None and options.edges is not None:
-        raise ValueError("--model stands in place of --edges. Give either.")
+    if options.model is not None:
+        idle.check_model(options)
     with progress("reading and counting"):
         content = describe(inputs.hypergraph(options)) if options.model is None else _of_model(load(options.model))
     if options.json:
@@ -121,6 +121,7 @@ def _shown(value: Any) -> str:
 def datasets(options: argparse.Namespace) -> None:
     """List the data sets, or write one as the tables that `hypergauss fit` takes."""
     if options.name is None:
+        idle.refuse(options, ["out", "overwrite"], "goes with the name of a data set to write. Name one.")
         if options.json:
             say_json({name: text for name, (text, _) in _LOADERS.items()})
         for name, (text, _) in _LOADERS.items() if not options.json else ():

@@ -15,15 +15,19 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from hypergauss.cli.spreadsheets import harmless
 from hypergauss.estimators import HypergraphGPClassifier
-from hypergauss.io.files import written_whole
+from hypergauss.io.files import written_together, written_whole
 
 _HALF = float(norm.ppf(0.95))
 
 
 @contextmanager
 def results_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> Iterator[None]:
-    """Make sure, before any work, that results can be written; a folder made in vain is taken away again."""
+    """Make sure, before any work, that results can be written, and let all appear or none.
+
+    A folder made in vain is taken away again.
+    """
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"--out must be a folder. {folder} is a file.")
     taken = [name for name in names if (folder / name).exists()]
@@ -34,7 +38,8 @@ def results_folder(folder: Path, names: Sequence[str], *, overwrite: bool) -> It
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         _prepare(folder)
-        yield
+        with written_together():
+            yield
     except BaseException:
         _remove(made)
         raise
@@ -76,9 +81,9 @@ def predictions(model: Any, vertices: Any, observed: pd.Series | None = None) ->
 
 
 def write_csv(table: pd.DataFrame, path: Path, *, overwrite: bool) -> None:
-    """Write a table whole or not at all."""
+    """Write a table whole or not at all, with no cell that a spreadsheet would run."""
     with written_whole(path, overwrite=overwrite) as file:
-        table.to_csv(file, index=False, encoding="utf-8")
+        harmless(table).to_csv(file, index=False, encoding="utf-8")
 
 
 def write_json(content: Mapping[str, Any], path: Path) -> None:
@@ -96,7 +101,12 @@ def hand_over(table: pd.DataFrame, options: argparse.Namespace, *, key: str, tit
     elif options.out is not None:
         say(f"{title}: {options.out}")
     else:
-        table.to_csv(sys.stdout, index=False)
+        print_csv(table)
+
+
+def print_csv(table: pd.DataFrame) -> None:
+    """Print a table as it would be written."""
+    harmless(table).to_csv(sys.stdout, index=False)
 
 
 def say(text: str = "") -> None:

@@ -76,13 +76,26 @@ def _hypergraph(command: argparse.ArgumentParser, *, needed: bool) -> None:
     group.add_argument(
         "--edges", type=Path, required=needed, metavar="FILE", help="memberships: CSV, TSV, Parquet, or HIF (.json)"
     )
-    group.add_argument("--vertex", metavar="COLUMN", help="the column of vertices (the first)")
+    group.add_argument(
+        "--vertex",
+        metavar="COLUMN",
+        help="the column of vertices (the first; with --table one that is different in every row, if there is one)",
+    )
     group.add_argument("--edge", metavar="COLUMN", help="the column of hyperedges (the second)")
     group.add_argument("--weight", metavar="COLUMN", help="the column of membership weights")
     group.add_argument("--members", metavar="COLUMN", help="one row a hyperedge: the column that lists its members")
-    group.add_argument("--within", default=";", metavar="TEXT", help="what separates members in a cell (%(default)s)")
+    group.add_argument("--within", metavar="TEXT", help="what separates members in a cell (;)")
+    _text(command)
+
+
+def _text(command: argparse.ArgumentParser) -> None:
+    """Add how text tables are read."""
+    group = command.add_argument_group("tables as text")
     group.add_argument("--separator", metavar="TEXT", help="what separates columns, if the file's ending does not tell")
-    group.add_argument("--encoding", default="utf-8", help="of text files (%(default)s)")
+    group.add_argument("--encoding", metavar="NAME", help="(utf-8)")
+    group.add_argument(
+        "--no-header", action="store_true", help="no table begins with a line of column names: they are 1, 2, ..."
+    )
 
 
 def _json(command: argparse.ArgumentParser) -> None:
@@ -119,10 +132,17 @@ def _fit(commands: argparse._SubParsersAction) -> None:
     group.add_argument("--isolated", action="store_true", help="accept labels of vertices that are in no hyperedge")
     group = fit.add_argument_group("the model")
     group.add_argument(
+        "--target-type",
         "--task",
+        dest="task",
+        type=lambda word: {"numbers": "regression", "classes": "classification"}.get(word, word),
         choices=["auto", "regression", "classification"],
+        metavar="{auto,numbers,classes}",
         default="auto",
-        help="told from the target unless named",
+        help="what is predicted; told from the target unless named",
+    )
+    group.add_argument(
+        "--order", metavar="A,B,...", help="of ordered classes, lowest first: low,medium,high (--likelihood ordinal)"
     )
     group.add_argument(
         "--kernel", choices=["matern", "diffusion", "bernstein"], help="(matern for values, bernstein for classes)"
@@ -158,6 +178,7 @@ def _predict(commands: argparse._SubParsersAction) -> None:
     predict.add_argument("--labels", type=Path, metavar="FILE", help="a table of vertices and labels, to be scored")
     predict.add_argument("--out", type=Path, metavar="FILE", help="a CSV file (the screen)")
     predict.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    _text(predict)
     _json(predict)
 
 
@@ -200,12 +221,11 @@ def _recommend(commands: argparse._SubParsersAction) -> None:
     recommend.add_argument("--user-column", metavar="COLUMN", help="(the first)")
     recommend.add_argument("--item-column", metavar="COLUMN", help="(the second)")
     recommend.add_argument("--rating-column", metavar="COLUMN", help="(the third)")
-    recommend.add_argument("--separator", metavar="TEXT", help="what separates columns, if the ending does not tell")
-    recommend.add_argument("--encoding", default="utf-8", help="of text files (%(default)s)")
     recommend.add_argument("--factors", type=int, default=10, metavar="D", help="of users and items (%(default)s)")
     recommend.add_argument("--out", type=Path, metavar="FILE", help="a CSV file (the screen)")
     recommend.add_argument("--overwrite", action="store_true", help="replace a file that is there")
     recommend.add_argument("--seed", type=int, default=0, help="(%(default)s)")
+    _text(recommend)
     _json(recommend)
 
 

@@ -12,16 +12,19 @@ from sklearn.metrics import r2_score
 
 from hypergauss import _checks, metrics
 from hypergauss.analysis.suggestions import suggest_vertices
-from hypergauss.cli import inputs
-from hypergauss.cli.outputs import predictions, say, say_json, write_csv
+from hypergauss.cli import idle
+from hypergauss.cli.outputs import predictions, print_csv, say, say_json, write_csv
+from hypergauss.cli.spreadsheets import as_named
 from hypergauss.cli.status import progress
+from hypergauss.cli.targets import check_first_line, labels, read
 from hypergauss.estimators import HypergraphGPClassifier
-from hypergauss.io.tables import read_frame
 from hypergauss.storage.models import load
 
 
 def predict(options: argparse.Namespace) -> None:
     """Predict all vertices or those asked for, and score labels if there are any."""
+    idle.check_output(options)
+    idle.check_text(options)
     with progress("predicting"):
         table, scores = _predicted(load(options.model), options)
     if options.out is not None:
@@ -30,7 +33,7 @@ def predict(options: argparse.Namespace) -> None:
         say_json({"predictions": table.to_dict(orient="records"), "scores": scores})
         return
     if options.out is None:
-        table.to_csv(sys.stdout, index=False)
+        print_csv(table)
     else:
         say(f"Predictions: {options.out}")
     if scores is not None:
@@ -40,9 +43,12 @@ def predict(options: argparse.Namespace) -> None:
 
 def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, float] | None]:
     """Return a row for each vertex asked for, and the scores of labels if there are any."""
-    observed = None if options.labels is None else inputs.labels(options.labels, None, None, options)
+    known = {str(name) for name in model.vertices_}
+    task = "classification" if isinstance(model, HypergraphGPClassifier) else "regression"
+    observed = None if options.labels is None else labels(options.labels, options, task=task, known=known)
     if options.vertices is not None:
-        frame = read_frame(options.vertices, text=[0])
+        frame = read(options.vertices, options, text=[0])
+        check_first_line(frame, [frame.columns[0]], options.vertices, options, known=known)
         wanted = _own_names(model, frame.iloc[:, 0].astype(str))
     else:
         wanted = model.vertices_ if observed is None else _own_names(model, observed.index)
@@ -61,12 +67,13 @@ def suggest(options: argparse.Namespace) -> None:
         names = [str(name) for name in table.index]
         say_json({"criterion": options.criterion, "vertices": names, table.columns[0]: table.iloc[:, 0].tolist()})
         return
-    table.round(4).to_csv(sys.stdout)
+    print_csv(table.round(4).reset_index())
 
 
 def _own_names(model: Any, texts: Any) -> list[Any]:
     """Return the model's own names of vertices given as text; unknown ones are refused."""
     by_text = {str(name): name for name in model.vertices_}
+    texts = [text if text in by_text else as_named(text) for text in texts]
     unknown = list(dict.fromkeys(text for text in texts if text not in by_text))
     if unknown:
         near = _checks.did_you_mean(unknown[0], list(by_text)[:5000])
@@ -79,12 +86,12 @@ def _own_names(model: Any, texts: Any) -> list[Any]:
 
 def _scores(model: Any, observed: pd.Series) -> dict[str, float]:
     if isinstance(model, HypergraphGPClassifier):
-        labels = observed.map(str).to_numpy(dtype=object)
+        given = observed.map(str).to_numpy(dtype=object)
         classes = np.array([str(label) for label in model.classes_], dtype=object)
         proba = model.predict_proba(observed.index)
         return {
-            "accuracy": metrics.accuracy(labels, proba, classes),
-            "log density": metrics.log_predictive_density(labels, proba, classes),
+            "accuracy": metrics.accuracy(given, proba, classes),
+            "log density": metrics.log_predictive_density(given, proba, classes),
         }
     values = pd.to_numeric(observed).to_numpy(dtype=float)
     mean, std = model.predict(observed.index, return_std=True)

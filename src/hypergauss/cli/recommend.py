@@ -7,7 +7,7 @@ import argparse
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.cli import inputs
+from hypergauss.cli import idle, targets
 from hypergauss.cli.outputs import hand_over
 from hypergauss.cli.status import progress
 from hypergauss.factorisation import KPMF
@@ -15,11 +15,15 @@ from hypergauss.factorisation import KPMF
 
 def recommend(options: argparse.Namespace) -> None:
     """Fit the ratings, and list the best items that each user asked for has not rated."""
-    users, items, ratings = inputs.ratings(options)
-    asked = options.user or sorted(users.unique())
+    idle.check_output(options)
+    idle.check_text(options)
+    users, items, ratings = targets.ratings(options)
+    known = users.unique().tolist()
+    asked = options.user or sorted(known)
+    everyone = frozenset(known)
     for user in asked:
-        if user not in set(users):
-            near = _checks.did_you_mean(user, users.unique().tolist())
+        if user not in everyone:
+            near = _checks.did_you_mean(user, known)
             raise ValueError(f"--user must have rated something. Got {user!r}.{near}")
     with progress("learning from ratings"):
         model = KPMF(options.factors, bounds="observed", random_state=options.seed).fit(users, items, ratings)

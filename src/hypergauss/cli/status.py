@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+
+from hypergauss.exceptions import DataWarning
+
+
+@contextmanager
+def data_notes() -> Iterator[list[str]]:
+    """Collect what is to be said of the data that are read meanwhile."""
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield notes
+    for warning in caught:
+        if issubclass(warning.category, DataWarning):
+            notes.append(str(warning.message))
+        else:
+            warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 @contextmanager

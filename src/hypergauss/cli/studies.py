@@ -8,6 +8,7 @@ from importlib import import_module
 
 from rich.console import Console
 
+from hypergauss.cli import idle
 from hypergauss.experiments import STUDIES
 from hypergauss.experiments import demo as demonstration
 
@@ -19,6 +20,8 @@ def demo(options: argparse.Namespace) -> None:
 
 def reproduce(options: argparse.Namespace) -> None:
     """Run one study or all; of all, those whose data are not at hand are left out, with a word."""
+    if options.study not in ("congress", "all"):
+        idle.refuse(options, ["paper_recipe"], f"is of the study congress. Got {options.study}. Leave it out.")
     for name, module in STUDIES.items():
         if options.study in (name, "all"):
             switches = {"paper_recipe": True} if options.paper_recipe and name == "congress" else {}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import tempfile
 import urllib.error
 import urllib.request
+from functools import cache
 from http.client import HTTPException
 from pathlib import Path
 from typing import NamedTuple
@@ -43,21 +45,33 @@ class Download(NamedTuple):
         """Return the file in the cache, downloaded if it is not there or not what it should be.
 
         The download goes to a file of its own beside the final one and is renamed when its checksum is right. So an
-        interrupt, a lost connection or a wrong content leaves nothing behind, and a good file is never replaced.
+        interrupt, a lost connection or a wrong content leaves nothing behind, and a good file is never replaced. Where
+        nothing can be kept, the file serves as long as the process lives.
         """
         folder = cache_folder()
+        if _holds(folder / self.name, self.sha256):
+            return folder / self.name
+        try:
+            partial = self._partial(folder)
+        except OSError:
+            folder = _folder_of_this_process()
+            if _holds(folder / self.name, self.sha256):
+                return folder / self.name
+            partial = self._partial(folder)
         path = folder / self.name
-        if path.is_file() and _sha256(path) == self.sha256:
-            return path
+        try:
+            self._fetch(partial)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+        return path
+
+    def _partial(self, folder: Path) -> Path:
+        """Return a new, empty file in a folder, which is made if need be."""
         folder.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(prefix=f"{self.name}.", suffix=".part", dir=folder)
         os.close(handle)
-        try:
-            self._fetch(Path(partial))
-            Path(partial).replace(path)
-        finally:
-            Path(partial).unlink(missing_ok=True)
-        return path
+        return Path(partial)
 
     def _fetch(self, partial: Path) -> None:
         try:
@@ -84,6 +98,21 @@ class Download(NamedTuple):
                 f"{self.url} must have the SHA-256 {self.sha256}. Got {size:,} bytes with {found}. Nothing was kept: "
                 "try again, and if it happens twice, something between here and there changes the file."
             )
+
+
+@cache
+def _folder_of_this_process() -> Path:
+    """Return a folder that goes when the process ends."""
+    folder = tempfile.TemporaryDirectory(prefix="hypergauss-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
+def _holds(path: Path, sha256: str) -> bool:
+    try:
+        return path.is_file() and _sha256(path) == sha256
+    except OSError:
+        return False
 
 
 def _sha256(path: Path) -> str:

@@ -47,7 +47,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     likelihood : {"robust-max", "softmax", "ordinal", "logit", "probit"} or Classification, default "robust-max"
         How labels arise from latent functions. "robust-max": the class of the largest, but for a share epsilon of
         labels, learned, that are wrong; "softmax": softer borders between classes; "ordinal": one latent function and
-        ordered classes (their sorted order); "logit" and "probit": one latent function for two classes.
+        ordered classes (numbers, or an ordered `pandas.Categorical`); "logit" and "probit": one latent
+        function for two classes.
     inference : {"variational", "laplace", "mcmc"}, default "variational"
         The best Gaussian by the evidence lower bound; a Gaussian at the mode (`inference.laplace`, not with
         "robust-max", whose log density is flat); or draws of latents and hyperparameters by elliptical slice sampling
@@ -85,7 +86,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     Attributes
     ----------
     classes_ : array
-        The class labels, sorted.
+        The class labels: in the order of their categories where ``y`` is an ordered `pandas.Categorical`, else sorted.
     kernel_ : Kernel
         With learned hyperparameters; at their posterior medians with "mcmc".
     elbo_ : float
@@ -164,14 +165,15 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         """
         _checks.one_of("inference", self.inference, ("auto", *INFERENCES))
         names = as_list(X)
-        labels = _check_labels(in_order_of(X, names, y, argument="y"))
+        given = in_order_of(X, names, y, argument="y")
+        labels = _check_labels(given)
         _checks.same_length("vertices", len(names), "y", len(labels))
         batch_size = self._check_inference()
         searches = self.inference != "mcmc" and batch_size is None
         blueprint = self._blueprint(
             num_sites=len(names), searches=searches, needs_eigenvectors=self.inference not in ("auto", "variational")
         )
-        codes, classes = pd.factorize(labels, sort=True)
+        codes, classes = _classes(labels, given, is_ordinal=self._is_ordinal)
         is_variational = batch_size is not None or (blueprint.plan is not None and blueprint.plan.is_iterative)
         likelihood = _make_likelihood(self.likelihood, list(classes), codes, is_variational=is_variational)
         inference = _resolved(self.inference, likelihood, is_variational=is_variational)
@@ -192,6 +194,10 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             model = self.draws_.median_model()
             self.kernel_, self.hyperparameters_ = model.kernel, parameters.values(model)
         return self
+
+    @property
+    def _is_ordinal(self) -> bool:
+        return self.likelihood == "ordinal" or isinstance(self.likelihood, OrderedProbit)
 
     def _check_inference(self) -> int | None:
         """Check that the ways to infer that were asked for go together, and return the size of mini-batches."""
@@ -285,6 +291,22 @@ def _check_labels(y: Any) -> np.ndarray:
             "Use `HypergraphGPRegressor` for measurements."
         )
     return labels
+
+
+def _classes(labels: np.ndarray, given: Any, *, is_ordinal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each label's class and the classes: in the order that labels bring along, or sorted."""
+    dtype = getattr(given, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        ordered = pd.Categorical(labels, dtype=dtype).remove_unused_categories()
+        return ordered.codes.astype(np.int64), ordered.categories.to_numpy()
+    codes, classes = pd.factorize(labels, sort=True)
+    text = [str(label) for label in classes if isinstance(label, str)]
+    if is_ordinal and text:
+        raise ValueError(
+            f"`likelihood='ordinal'` needs classes in an order. Got text such as {text[0]!r}, which has none but the "
+            "alphabet's. Give `y` as `pandas.Categorical(y, categories=[...], ordered=True)`, lowest first, or numbers."
+        )
+    return codes, classes
 
 
 def _resolved(inference: str, likelihood: Classification, *, is_variational: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -12,8 +13,11 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
+from hypergauss.exceptions import DataWarning
 from hypergauss.hypergraph.names import distinct_index, locate, make_index, plain, unique_index
 
+#: A column of more different values than this is no category if most of them occur once.
+_CATEGORIES = 20
 #: How many times as many as the rows whole numbers may be for a table of all of them to pay.
 _GAPS = 4
 
@@ -39,6 +43,10 @@ class Numbered:
 
 def of_members(edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]], vertices: Iterable[Any] | None) -> Parts:
     """Assemble from lists of members."""
+    if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
+        raise TypeError(
+            f"`edges` must be a list of hyperedges, each a list of members, or a dict of them by name. Got {edges!r}."
+        )
     named = isinstance(edges, Mapping)
     groups: list[Any] = list(edges.values()) if isinstance(edges, Mapping) else list(edges)
     for position, group in enumerate(groups):
@@ -73,10 +81,13 @@ def of_matrix(matrix: Any, vertices: Iterable[Any] | None, edges: Iterable[Any] 
         vertices = matrix.index if vertices is None else vertices
         edges = matrix.columns if edges is None else edges
         matrix = matrix.to_numpy()
+    if matrix is None:
+        raise TypeError("`matrix` must be an incidence matrix, vertices x hyperedges. Got None.")
     if not sp.issparse(matrix):
         matrix = _checks.finite_array("matrix", matrix, missing="Write 0 where a vertex is not in a hyperedge.")
         if matrix.ndim != 2:
             raise ValueError(f"`matrix` must have two dimensions, vertices x hyperedges. Got shape {matrix.shape}.")
+    _checks.no_complex("matrix", matrix)
     incidence = sp.csr_array(matrix, dtype=np.float64, copy=True)
     _checks.non_negative_array("matrix", incidence.data)
     return Parts(
@@ -95,7 +106,10 @@ def of_table(
     edges: Iterable[Any] | None,
 ) -> Parts:
     """Assemble from one row an incidence."""
+    if not isinstance(frame, pd.DataFrame | Mapping):
+        raise TypeError(f"`frame` must be a DataFrame or a dict of columns. Got {type(frame).__name__}.")
     used = [vertex, edge] if weight is None else [vertex, edge, weight]
+    _checks.different_columns(used)
     for column in used:
         if column not in frame:
             columns = [str(name) for name in frame.keys()]  # noqa: SIM118 (a DataFrame too)
@@ -126,14 +140,32 @@ def of_table(
 
 def of_attributes(frame: pd.DataFrame) -> Parts:
     """Assemble one hyperedge for each value of each column, values in sorted order."""
-    blocks, names = [], []
-    for column in frame.columns:
-        codes, values = pd.factorize(frame[column], sort=True)
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"`frame` must be a DataFrame with one row a vertex. Got {type(frame).__name__}.")
+    blocks, names, lonely = [], [], {}
+    for position, column in enumerate(frame.columns):
+        codes, values = pd.factorize(frame.iloc[:, position], sort=True)
+        alone = int((np.bincount(codes[codes >= 0]) == 1).sum())
+        if len(values) > _CATEGORIES and alone > len(values) / 2:
+            lonely[column] = alone
         known = np.flatnonzero(codes >= 0)
         blocks.append(sp.csr_array((np.ones(len(known)), (known, codes[known])), shape=(len(frame), len(values))))
         names += [(column, plain(value)) for value in values]
+    if lonely:
+        _warn_of_lonely_values(lonely)
     incidence = sp.csr_array(sp.hstack(blocks)) if blocks else sp.csr_array((len(frame), 0))
     return Parts(incidence, unique_index(frame.index, of="vertices"), unique_index(names, of="edges"))
+
+
+def _warn_of_lonely_values(lonely: Mapping[Any, int]) -> None:
+    """Say which columns, of measurements or of names, tell vertices apart where hyperedges should join them."""
+    listed = ", ".join(f"{column!r} ({count:,})" for column, count in lonely.items())
+    warnings.warn(
+        f"Most values of {listed} belong to one vertex alone, and so do their hyperedges, which relate nothing. Cut "
+        "numbers into ranges (`pandas.cut`) or give them as `covariates`; make names the index, or leave them out.",
+        DataWarning,
+        stacklevel=4,  # who called `Hypergraph.from_attributes`
+    )
 
 
 def edge_weights(weights: Iterable[float] | Mapping[Any, float] | None, edges: pd.Index) -> np.ndarray:

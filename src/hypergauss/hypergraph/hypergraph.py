@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from hypergauss.hypergraph import assembly
-from hypergauss.hypergraph.attributes import Attributes
+from hypergauss.hypergraph.attributes import Attributes, copied
 from hypergauss.hypergraph.frozen import freeze, freeze_sparse
 from hypergauss.hypergraph.graph import Graph
 from hypergauss.hypergraph.names import locate, unique_index
@@ -125,7 +125,8 @@ class Hypergraph:
     def from_attributes(cls, frame: pd.DataFrame) -> Self:
         """Build from a table with one row a vertex: each value of each column is a hyperedge, named (column, value).
 
-        A missing value joins no hyperedge.
+        A missing value joins no hyperedge. A column of measurements or of names, most of whose many values belong to
+        one vertex each, gives hyperedges that relate nothing: there is a `DataWarning`.
 
         Examples
         --------
@@ -313,11 +314,14 @@ class Hypergraph:
         )
 
     def with_attributes(self, **attributes: Any) -> Hypergraph:
-        """Return the same hypergraph with some `Attributes` replaced, by field: ``vertices``, ``edges``, ..."""
+        """Return the same hypergraph with some `Attributes` replaced, by field: ``vertices``, ``edges``, ...
+
+        They are copied: what was given may change later, and the hypergraph does not.
+        """
         unknown = [name for name in attributes if name not in Attributes._fields]
         if unknown:
             raise TypeError(f"Attributes are {', '.join(Attributes._fields)}. Got {unknown[0]!r}.")
-        replaced = self._attributes._replace(**attributes)
+        replaced = self._attributes._replace(**{name: copied(part) for name, part in attributes.items()})
         replaced.check(self._vertices, self._edges)
         return Hypergraph(
             self._incidence, vertices=self._vertices, edges=self._edges, weights=self._weights, attributes=replaced

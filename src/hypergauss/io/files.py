@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO
 
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
+
+#: Complete files that wait for others before they take their places, each with its place; None where nobody waits.
+_WAITING: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
 
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
@@ -59,6 +64,7 @@ def written_whole(path: str | os.PathLike[str], *, overwrite: bool = True) -> It
 
     Whatever ends the writing early, an error or an interrupt, leaves the place as it was. A file that is there keeps
     its permissions, a symbolic link goes on pointing to the file that is replaced, and a pipe or device is written to.
+    Inside of `written_together` it takes its place with the others.
     """
     target = Path(path)
     if target.is_dir():
@@ -68,20 +74,87 @@ def written_whole(path: str | os.PathLike[str], *, overwrite: bool = True) -> It
         raise FileNotFoundError(f"There is no folder {place.parent} to write {target.name} to. Make it first.")
     if place.exists() and not overwrite:
         raise FileExistsError(f"{target} exists already. Choose another name, or ask for it to be overwritten.")
-    if place.exists() and not place.is_file():
-        with place.open("wb") as file:
-            yield file
-        return
-    partial = place.with_name(f".{secrets.token_hex(8)}.part")
+    with _named(target):
+        if place.exists() and not place.is_file():
+            with place.open("wb") as file:
+                yield file
+            return
+        partial = _beside(place)
+        try:
+            with _created(partial, like=place) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            waiting = _WAITING.get()
+            if waiting is None:
+                partial.replace(place)
+            else:
+                waiting.append((partial, place))
+        except BaseException:
+            partial.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def written_together() -> Iterator[None]:
+    """Let the files that are `written_whole` meanwhile take their places together, all or none, when all are complete.
+
+    A full disk is met while they are written, before any has changed; should one not get its place, the others lose
+    theirs, and what was there comes back.
+    """
+    waiting: list[tuple[Path, Path]] = []
+    token = _WAITING.set(waiting)
     try:
-        with _created(partial, like=place) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(place)
+        yield
+        _take_places(waiting)
+    finally:
+        _WAITING.reset(token)
+        for partial, _ in waiting:
+            partial.unlink(missing_ok=True)
+
+
+def _take_places(waiting: Sequence[tuple[Path, Path]]) -> None:
+    """Move new files to their places, and everything back if one of them fails."""
+    moved: list[tuple[Path, Path | None]] = []
+    try:
+        for partial, place in waiting:
+            with _named(place):
+                former = _beside(place) if place.exists() else None
+                moved.append((place, former))  # first, as an interrupt may come between any two of these
+                if former is not None:
+                    place.rename(former)
+                partial.rename(place)
     except BaseException:
-        partial.unlink(missing_ok=True)
+        for place, former in reversed(moved):
+            if former is None:
+                place.unlink(missing_ok=True)
+            elif former.exists():
+                former.replace(place)
         raise
+    for _, former in moved:
+        if former is not None:
+            former.unlink()
+
+
+def _beside(place: Path) -> Path:
+    """Return a name that nobody has, in the same folder and so on the same disk."""
+    return place.with_name(f".{secrets.token_hex(8)}.part")
+
+
+@contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """Say of which file the system says that it cannot be written; a reader that has gone is another matter."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.errno == errno.EPIPE:
+            raise
+        named = type(error)(
+            f"{target} could not be written: {error.strerror}. What was there before stays. Make room, or choose "
+            "another place."
+        )
+        named.errno = error.errno
+        raise named from error
 
 
 def _created(path: Path, *, like: Path) -> IO[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.exceptions import FileError
+from hypergauss.exceptions import DataWarning, FileError
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph.names import plain
@@ -38,8 +39,8 @@ def read_hif(path: str | os.PathLike[str]) -> Hypergraph:
     Vertices are in the order of ``nodes``, then of first appearance; hyperedges alike. A membership listed twice counts
     once, or adds up if it has weights. What the model does not know (attributes, weights of vertices, directions,
     memberships of weight 0, metadata) is kept in ``attributes``, and `write_hif` writes it again. HIF allows any number
-    as a weight; a negative one of a membership, and one of a hyperedge that is not positive, has no meaning in the
-    model and is refused.
+    as a weight. A membership of negative weight is kept like one of weight 0, with a `DataWarning`: to the model it is
+    none. A hyperedge's weight that is not positive has no meaning in the model and is refused.
 
     Examples
     --------
@@ -89,30 +90,31 @@ def from_hif(content: Any) -> Hypergraph:
     members = [_name(record, "node", "incidences") for record in incidences]
     within = [_name(record, "edge", "incidences") for record in incidences]
     vertices, in_edges = _in_order(vertex_names + members), _in_order(edge_names + within)
-    strengths = None
-    if any("weight" in record for record in incidences):
-        strengths = [record.get("weight", 1.0) for record in incidences]
-        _checks.non_negative_array("weight", strengths)
-    table = {"node": _column(members), "edge": _column(within)} | ({} if strengths is None else {"weight": strengths})
+    pairs = list(zip(members, within, strict=True))
+    is_weighted = any("weight" in record for record in incidences)
+    total = _totals(pairs, incidences) if is_weighted else {}
+    absent = {pair: strength for pair, strength in total.items() if strength <= 0}
+    _warn_of_negative(absent)
+    table: dict[str, Any] = {"node": _column(members), "edge": _column(within)}
+    if is_weighted:
+        present = {pair: strength for pair, strength in total.items() if strength > 0}
+        table = {"node": _column([v for v, _ in present]), "edge": _column([e for _, e in present])}
+        table["weight"] = list(present.values())
     weights = dict.fromkeys(in_edges, 1.0)
     weights |= {edge: r["weight"] for edge, r in zip(edge_names, edges, strict=True) if "weight" in r}
     H = Hypergraph.from_table(
         table,
         vertex="node",
         edge="edge",
-        weight=None if strengths is None else "weight",
+        weight="weight" if is_weighted else None,
         vertices=vertices,
         edges=in_edges,
         weights=weights,
     )
-    pairs = list(zip(members, within, strict=True))
     directions: dict[tuple[Any, Any], tuple[str, ...]] = {}
     for pair, record in zip(pairs, incidences, strict=True):
         if "direction" in record:
             directions[pair] = tuple(dict.fromkeys((*directions.get(pair, ()), record["direction"])))
-    total: dict[tuple[Any, Any], float] = {}
-    for pair, strength in zip(pairs, [] if strengths is None else strengths, strict=False):
-        total[pair] = total.get(pair, 0.0) + strength
     return H.with_attributes(
         vertices=_attrs(vertex_names, nodes),
         edges=_attrs(edge_names, edges),
@@ -122,7 +124,7 @@ def from_hif(content: Any) -> Hypergraph:
             v: record["weight"] for v, record in zip(vertex_names, nodes, strict=True) if "weight" in record
         },
         directions=directions,
-        absent={pair: 0.0 for pair, strength in total.items() if strength == 0},
+        absent=absent,
         network_type=network_type,
     )
 
@@ -169,8 +171,8 @@ def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) ->
         incidences += [record] if pair is None else _noted(record, pair, notes, weighted)
     spelt = {plain(v): name for v, name in zip(H.vertices, vertices, strict=True)} if notes.absent else {}
     named = {plain(e): name for e, name in zip(H.edges, edges, strict=True)} if notes.absent else {}
-    for v, e in notes.absent:
-        incidences += _noted({"edge": named[e], "node": spelt[v], "weight": 0.0}, (v, e), notes, weighted)
+    for (v, e), strength in notes.absent.items():
+        incidences += _noted({"edge": named[e], "node": spelt[v], "weight": strength}, (v, e), notes, weighted)
     content: dict[str, Any] = {"incidences": incidences}
     content["nodes"] = [
         _record("node", name, notes.vertex_weights.get(v), notes.vertices.get(v))
@@ -259,6 +261,27 @@ def _name(record: Mapping[str, Any], kind: str, part: str) -> str | int:
     if isinstance(name, float) and name.is_integer():
         return int(name)
     raise FileError(f"A name must be text or a whole number. Got {_kind(name)} for {kind!r} in {part!r}.")
+
+
+def _totals(pairs: list[tuple[Any, Any]], incidences: list[dict[str, Any]]) -> dict[tuple[Any, Any], float]:
+    """Return the weight of each membership; that of one listed twice adds up."""
+    total: dict[tuple[Any, Any], float] = {}
+    for pair, record in zip(pairs, incidences, strict=True):
+        total[pair] = total.get(pair, 0.0) + float(record.get("weight", 1.0))
+    _checks.finite_array("weight", list(total.values()), missing="Give every membership a weight that is a number.")
+    return total
+
+
+def _warn_of_negative(absent: Mapping[tuple[Any, Any], float]) -> None:
+    negative = [pair for pair, strength in absent.items() if strength < 0]
+    if negative:
+        (v, e), strength = negative[0], absent[negative[0]]
+        warnings.warn(
+            f"A membership of negative weight is none to the model. Got {strength:g} for {v!r} in {e!r}"
+            f"{_checks.others(len(negative) - 1)}: kept in `attributes.absent`, and written again by `write_hif`.",
+            DataWarning,
+            stacklevel=3,
+        )
 
 
 def _in_order(names: list[Any]) -> list[Any]:

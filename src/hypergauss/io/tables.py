@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,18 @@ from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.assembly import Numbered
-from hypergauss.io.files import existing_file, read_text, written_whole, wrong_encoding
+from hypergauss.io.files import existing_file, written_whole
+from hypergauss.io.frames import (
+    TEXT,
+    check_header,
+    check_text_only,
+    file_kind,
+    open_parquet,
+    parquet_errors,
+    read_frame,
+)
 from hypergauss.io.numbering import number_text
 
-_TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}
-_PARQUET = (".parquet", ".pq")
 #: What a number has to look like so that writing it again gives the same text: 007 and +7 are names, not numbers.
 _WHOLE_NUMBER = r"(?:0|-?[1-9][0-9]{0,17})"
 
@@ -36,6 +42,7 @@ def read_table(
     within: str = ";",
     vertices: Iterable[Any] | None = None,
     edge_weight: str | None = None,
+    header: bool = True,
     separator: str | None = None,
     encoding: str = "utf-8",
 ) -> Hypergraph:
@@ -44,7 +51,7 @@ def read_table(
     Parameters
     ----------
     path : path
-        The file, with a line of column names. CSV and TSV may be compressed (``.csv.gz``).
+        The file. CSV and TSV may be compressed (``.csv.gz``).
     vertex, edge : str, optional
         The columns that name the vertex and the hyperedge of each row, the first two if not given.
     weight : str, optional
@@ -57,6 +64,9 @@ def read_table(
         All vertices, for those in no hyperedge, and to fix an order.
     edge_weight : str, optional
         With ``members``: the column of hyperedge weights w(e) > 0.
+    header : bool, default True
+        Whether the first line of a text file names its columns; otherwise they are called "1", "2", ... A first line
+        that looks like a row is refused, unless columns are named.
     separator : str, optional
         Between columns, if neither the file's ending nor its first line tells.
     encoding : str, default "utf-8"
@@ -69,13 +79,20 @@ def read_table(
     """
     file = existing_file(path)
     if members is not None:
-        frame = read_frame(file, text=[c for c in (edge, members) if c], separator=separator, encoding=encoding)
+        if vertex is not None or weight is not None:
+            raise ValueError(
+                "`members` lists vertices, one row a hyperedge. Got `vertex` or `weight` as well, which are columns of "
+                "a table with one row a membership. Give either."
+            )
+        _checks.different_columns([c for c in (edge, members, edge_weight) if c])
+        text = [c for c in (edge, members) if c]
+        frame = read_frame(file, text=text, header=header, separator=separator, encoding=encoding)
         return _from_lists(frame, file, edge, members, within, vertices, edge_weight)
     if edge_weight is not None:
         raise ValueError(
             "`edge_weight` goes with `members`, one row a hyperedge. Got a table with one row a membership."
         )
-    table = _read_memberships(file, vertex, edge, weight, separator, encoding)
+    table = _read_memberships(file, vertex, edge, weight, header=header, separator=separator, encoding=encoding)
     used = list(table)
     try:
         return Hypergraph.from_table(table, vertex=used[0], edge=used[1], weight=weight, vertices=vertices)
@@ -84,16 +101,17 @@ def read_table(
 
 
 def _read_memberships(
-    file: Path, vertex: str | None, edge: str | None, weight: str | None, separator: str | None, encoding: str
+    file: Path, vertex: str | None, edge: str | None, weight: str | None, **reading: Any
 ) -> dict[str, Any]:
     """Return the columns of vertices and hyperedges, their names numbered, and of weights if asked for."""
-    is_parquet = _kind(file) == "parquet"
+    is_parquet = file_kind(file) == "parquet"
     whole: Any
     if is_parquet:
-        whole = _open_parquet(file)
+        check_text_only(file, header=reading["header"], separator=reading["separator"])
+        whole = open_parquet(file)
         columns = list(whole.schema_arrow.names)
     else:
-        whole = read_frame(file, text=[vertex or 0, edge or 1], separator=separator, encoding=encoding)
+        whole = read_frame(file, text=[vertex or 0, edge or 1], **reading)
         columns = list(whole.columns)
     if len(columns) < 2:
         only = ", ".join(map(str, columns))
@@ -102,12 +120,15 @@ def _read_memberships(
             "Name what stands between columns with `separator`, or the column of lists with `members`."
         )
     used = [vertex or columns[0], edge or columns[1]] + ([weight] if weight else [])
+    _checks.different_columns(used)
     for column in used:
         _check_column(columns, column, file)
     table: dict[str, Any]
     if is_parquet:
         table = _numbered_parquet(whole, used[:2], weight, file)
     else:
+        if reading["header"] and not (vertex or edge or weight):  # who names columns knows that they have names
+            check_header(whole, used, file)
         _no_gaps(whole, used[:2], file)
         table = {column: _numbered(whole[column], file) for column in used[:2]}
         if weight:
@@ -128,104 +149,19 @@ def write_table(H: Hypergraph, path: str | os.PathLike[str], *, vertex: str = "v
     frame = pd.DataFrame({vertex: H.vertices[matrix.row[order]], edge: H.edges[matrix.col[order]]})
     if (matrix.data != 1.0).any():
         frame["weight"] = matrix.data[order]
-    kind = _kind(target)
+    kind = file_kind(target)
     with written_whole(target) as file:
         if kind == "parquet":
             _checks.optional("pyarrow", "parquet")
             frame.to_parquet(file, index=False)
         else:
-            frame.to_csv(file, index=False, sep=_TEXT[kind] or ",", encoding="utf-8")
-
-
-def read_frame(
-    path: str | os.PathLike[str],
-    *,
-    text: Sequence[str | int] = (),
-    separator: str | None = None,
-    encoding: str = "utf-8",
-) -> pd.DataFrame:
-    """Read a table as it stands, the columns ``text`` (by name or position) as text that nothing is made of.
-
-    An error names what is wrong with the file and what to do.
-    """
-    file = existing_file(path)
-    kind = _kind(file)
-    if kind == "parquet":
-        return _read_parquet(file)
-    if file.stat().st_size == 0:
-        raise FileError(f"{file} is empty. A line of column names is needed, and rows below it.")
-    separator = separator or _TEXT[kind] or _guess_separator(file, encoding)
-    try:
-        head = pd.read_csv(file, sep=separator, encoding=encoding, nrows=0, **_OPTIONS)
-        names = list(head.columns)
-        as_text = {names[c] if isinstance(c, int) else c for c in text if not isinstance(c, int) or c < len(names)}
-        return pd.read_csv(file, sep=separator, encoding=encoding, dtype=dict.fromkeys(as_text, str), **_OPTIONS)
-    except UnicodeDecodeError as error:
-        raise wrong_encoding(file, encoding, error) from error
-    except LookupError as error:
-        raise FileError(f"`encoding` must name a text encoding. Got {encoding!r}. Try 'utf-8' or 'latin-1'.") from error
-    except pd.errors.EmptyDataError as error:
-        raise FileError(f"{file} has no columns. A line of column names is needed, and rows below it.") from error
-    except (ValueError, TypeError, OverflowError, EOFError, OSError, pd.errors.ParserError) as error:
-        reason = str(error).replace("\n", " ").strip()
-        raise FileError(
-            f"{file} cannot be read as a table: {reason}. Is it text, with the same columns in each row?"
-        ) from error
-
-
-#: Only an empty cell is missing: NA may be Namibia.
-_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": [""], "skipinitialspace": True, "low_memory": False}
-
-
-def _kind(path: Path) -> str:
-    """Return "parquet", or the ending of a text file without that of its compression."""
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in _PARQUET:
-        return "parquet"
-    plain = [ending for ending in endings[-2:] if ending not in (".gz", ".bz2", ".xz", ".zst")]
-    if plain and plain[-1] in _TEXT:
-        return plain[-1]
-    raise FileError(
-        f"A table's file must end in {', '.join([*_TEXT, *_PARQUET])}. Got {path.name!r}. Rename it to say what it is."
-    )
-
-
-def _guess_separator(file: Path, encoding: str) -> str:
-    """Return the commonest of tab, semicolon and comma in the first line."""
-    first = (read_text(file, encoding).splitlines() or [""])[0] if file.suffix == ".txt" else ""
-    return max("\t;,", key=first.count)
-
-
-@contextmanager
-def _parquet_errors(file: Path) -> Iterator[None]:
-    """Say in one sentence what Arrow finds wrong with a file."""
-    arrow = _checks.optional("pyarrow", "parquet")
-    try:
-        yield
-    except (arrow.ArrowException, ArithmeticError, LookupError, OSError, ValueError, TypeError) as error:
-        reason = str(error).replace("\n", " ").strip()[:300]
-        raise FileError(f"{file} cannot be read as Parquet: {reason}. Write it again, or give it as CSV.") from error
-
-
-def _open_parquet(file: Path) -> Any:
-    parquet = _checks.optional("pyarrow.parquet", "parquet")
-    with _parquet_errors(file):
-        return parquet.ParquetFile(file)
-
-
-def _read_parquet(file: Path) -> pd.DataFrame:
-    """Read Parquet as a frame: the columns alone, since what pandas noted beside them may be of another version."""
-    source = _open_parquet(file)
-    with _parquet_errors(file):
-        table = source.read()
-        table.validate(full=True)  # pandas would stumble over bytes that are no text when it comes to them
-        return table.to_pandas(split_blocks=True, ignore_metadata=True)
+            frame.to_csv(file, index=False, sep=TEXT[kind] or ",", encoding="utf-8")
 
 
 def _numbered_parquet(source: Any, names: Sequence[str], weight: str | None, file: Path) -> dict[str, Any]:
     """Read only the columns wanted, and number their names without a Python object a row."""
     wanted = list(dict.fromkeys([*names, *([weight] if weight else [])]))
-    with _parquet_errors(file):
+    with parquet_errors(file):
         table = source.read(columns=wanted)
         texts = [name for name in dict.fromkeys(names) if str(table.column(name).type) in ("string", "large_string")]
         for name in texts:

@@ -38,7 +38,10 @@ def from_xgi(network: Any) -> Hypergraph:
 
 
 def to_xgi(H: Hypergraph) -> Any:
-    """Return an `xgi.Hypergraph` with the same names; weights w(e) other than 1 become the attribute "weight"."""
+    """Return an `xgi.Hypergraph` with the same names; weights w(e) other than 1 become the attribute "weight".
+
+    It has no place for weights of memberships nor for directions, and a hypergraph with either is refused.
+    """
     xgi = _checks.optional("xgi", "xgi")
     if (H.incidence.data != 1.0).any():
         raise ValueError(
@@ -46,6 +49,11 @@ def to_xgi(H: Hypergraph) -> Any:
             "`Hypergraph.from_incidence(H.incidence > 0, H.vertices, H.edges, H.weights)`."
         )
     notes: Attributes = H.attributes
+    if notes.directions:
+        raise ValueError(
+            "An xgi.Hypergraph has no directions, and this hypergraph has. Write it with `write_hif` and read it with "
+            "`xgi.read_hif`, or leave them out: `H.with_attributes(directions={}, network_type=None)`."
+        )
     network = xgi.Hypergraph(**notes.metadata)
     network.add_nodes_from((plain(vertex), dict(notes.vertices.get(vertex, {}))) for vertex in H.vertices)
     columns = H.incidence.tocsc()
