@@ -17,11 +17,12 @@ from hypergauss.analysis.assessment import CLASSIFICATION_SCORES, REGRESSION_SCO
 from hypergauss.analysis.suggestions import suggest_vertices
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.kernels import Product, SpectralKernel, Sum
 from hypergauss.report.words import learned
-from hypergauss.solvers.contributions import edge_values
+from hypergauss.solvers.contributions import EdgeValues, edge_values
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 from hypergauss.spectrum.leading import leading_subspace
 
@@ -218,7 +219,7 @@ def _speaking(model: Any, domain: Domain, predicted: Mapping[str, Any]) -> dict[
     top: list[list[Any]] = [[] for _ in range(incidence.shape[0])]
     for at in order[rank < _SPEAKING]:
         top[row_of[at]].append([int(incidence.indices[at]), _finite(values[at])])
-    return {"edges": _edge_names(told[0], domain), "top": top, "count": np.diff(incidence.indptr).tolist()}
+    return {"edges": _edge_texts(told[0], domain), "top": top, "count": np.diff(incidence.indptr).tolist()}
 
 
 def _for_each_class(g: np.ndarray, num_classes: int, *, is_ordered: bool) -> np.ndarray:
@@ -229,16 +230,12 @@ def _for_each_class(g: np.ndarray, num_classes: int, *, is_ordered: bool) -> np.
     return g - others
 
 
-def _edge_names(parts: Sequence[Any], domain: Domain) -> list[str]:
-    hypergraphs = {name: relation for name, relation in domain.relations.items() if isinstance(relation, Hypergraph)}
-    names = []
+def _edge_texts(parts: Sequence[EdgeValues], domain: Domain) -> list[str]:
+    texts = []
     for part in parts:
-        home = hypergraphs.get(part.label) or next(iter(hypergraphs.values()), None)
-        count = part.incidence.shape[1]
-        own = home.edges if home is not None and home.num_edges == count else range(count)
         prefix = f"{part.label}: " if len(parts) > 1 else ""
-        names += [f"{prefix}{_edge_text(edge)}" for edge in own]
-    return names
+        texts += [f"{prefix}{_edge_text(edge)}" for edge in edge_names(part.label, part.spectrum, domain.relations)]
+    return texts
 
 
 def _edge_text(edge: Any) -> str:

@@ -24,7 +24,7 @@ from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.operators import LocalLaplacian, scattered
 from hypergauss.solvers.base import Posterior
-from hypergauss.spectrum import EigenSpectrum, chebyshev
+from hypergauss.spectrum import EigenSpectrum, Spectrum, chebyshev
 from hypergauss.spectrum.laplacians import MatrixFreeLaplacian, ZhouLaplacian
 
 #: Singular values, relative to one, below which a left vector is no longer told by the right one.
@@ -48,12 +48,15 @@ class Part(NamedTuple):
         What each of them adds.
     rest : float
         What is left: the vertex's own observation, or all of a part without hyperedges.
+    spectrum : Spectrum or None
+        Whose hyperedges they are, where the part speaks through hyperedges.
     """
 
     label: str
     edges: np.ndarray
     values: np.ndarray
     rest: float
+    spectrum: Spectrum | None = None
 
 
 def edge_parts(posterior: Posterior, row: int, label: str = "hypergraph") -> list[Part]:
@@ -86,10 +89,10 @@ def _parts(
         own = kernel.labels[0] if first is kernel.factors[0] else kernel.labels[1]
         return _parts(first, row, rows, weighed, own, by_products=by_products)
     if isinstance(kernel, SpectralKernel) and _has_edges(kernel):
-        incidence = _incidence(kernel)[[row]]
+        own_row = incidence_of(kernel.spectrum)[[row]]
         voices = _voices(kernel, rows, alpha, by_products=by_products)
-        told = incidence.data * voices.values[incidence.indices]
-        return [Part(label, incidence.indices, told, float(voices.rest[row]))]
+        told = own_row.data * voices.values[own_row.indices]
+        return [Part(label, own_row.indices, told, float(voices.rest[row]), kernel.spectrum)]
     none = np.zeros(0)
     if by_products and isinstance(kernel, SpectralKernel):
         whole = float(_filtered(kernel, rows, alpha, filter_expansion(kernel, _TOLERANCE).coefficients)[row])
@@ -109,20 +112,25 @@ def _has_edges(kernel: Kernel) -> bool:
     return isinstance(source, ZhouLaplacian)
 
 
-def _incidence(kernel: SpectralKernel) -> sp.csr_array:
-    """Return the normalised incidence of a kernel that speaks through hyperedges."""
-    source = kernel.spectrum.source
+def incidence_of(spectrum: Spectrum) -> sp.csr_array:
+    """Return the normalised incidence of a spectrum whose kernels speak through hyperedges."""
+    source = spectrum.source
     if isinstance(source, MatrixFreeLaplacian):
         return source.products.incidence  # type: ignore[attr-defined]
     return source.incidence.scipy()  # type: ignore[attr-defined]
 
 
 class EdgeValues(NamedTuple):
-    """What every hyperedge of one relation tells its members: v hears incidence[v, e] times values[e]."""
+    """What every hyperedge of a spectrum tells its members: v hears incidence[v, e] times values[e]."""
 
     label: str
-    incidence: sp.csr_array
+    spectrum: Spectrum
     values: np.ndarray
+
+    @property
+    def incidence(self) -> sp.csr_array:
+        """How loudly, shape (N, M)."""
+        return incidence_of(self.spectrum)
 
 
 def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph") -> list[EdgeValues]:
@@ -135,7 +143,7 @@ def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph"
     for part, own in zip(parts, labels, strict=True):
         if isinstance(part, SpectralKernel) and _has_edges(part):
             voices = _voices(part, rows, alpha, by_products=posterior.is_by_products)
-            found.append(EdgeValues(own, _incidence(part), voices.values))
+            found.append(EdgeValues(own, part.spectrum, voices.values))
     return found
 
 
@@ -153,7 +161,7 @@ def _voices(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray, *, by_p
     if by_products:
         quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
         own[rows] += float(rest[0]) * float(kernel.density().scale) * alpha
-        return _Voices(_incidence(kernel).T @ _filtered(kernel, rows, alpha, quotient), own)
+        return _Voices(incidence_of(kernel.spectrum).T @ _filtered(kernel, rows, alpha, quotient), own)
     if not isinstance(spectrum, EigenSpectrum) or spectrum.singular_values is None or spectrum.edge_vectors is None:
         raise TypeError(f"Hyperedges tell what singular vectors say of both sides. Got {spectrum!r}.")
     weights, remainder = kernel.structure(None)
