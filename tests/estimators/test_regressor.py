@@ -37,7 +37,8 @@ def fitted(problem):
 
 
 def quick(H, *arguments, **options):
-    return HypergraphGPRegressor(H, *arguments, **{"size_exponent": 0.0, "n_starts": 1, "random_state": 0, **options})
+    starts = {"n_starts": 1} if options.get("learn", True) else {}
+    return HypergraphGPRegressor(H, *arguments, **{"size_exponent": 0.0, "random_state": 0, **starts, **options})
 
 
 # ------------------------------------------------------------------ what it reports
@@ -383,6 +384,13 @@ def test_predicting_an_unknown_vertex_is_told(problem, fitted):
         fitted.predict(["nobody"])
     with pytest.raises(ValueError, match=r"`n` must be at least 1. Got 0"):
         fitted.sample(problem.names, 0)
+
+
+@pytest.mark.parametrize("learn", [True, False])
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_a_target_whose_squares_are_no_numbers_is_refused(problem, factor, learn):
+    with pytest.raises(ValueError, match=r"`y` must have squares that a number can hold.*Divide `y` by"):
+        quick(problem.H, learn=learn).fit(problem.X, factor * problem.y)
 
 
 @pytest.mark.parametrize("factor", [1e-12, 1e100])

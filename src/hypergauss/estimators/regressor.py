@@ -17,6 +17,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.settings import Idle, check_flags, refuse_idle
 from hypergauss.estimators.tasks import GaussianTask
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
@@ -170,6 +171,17 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             The variance of each measurement's noise, if known; it is then not learned.
         """
         start_noise = _checks.positive("noise_variance", self.noise_variance)
+        check_flags(self, "scale_target")
+        refuse_idle(
+            self,
+            [
+                Idle(
+                    ("noise_variance",),
+                    lambda _: noise_variance is not None,
+                    "the noise of each measurement is given to `fit`",
+                )
+            ],
+        )
         names = as_list(X)
         blueprint = self._blueprint(num_sites=len(names))
         rows = blueprint.domain.rows(names)

@@ -19,6 +19,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.fitting import Fitted
 from hypergauss.estimators.inducing import inducing_for
+from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
 from hypergauss.estimators.tasks import How
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph.names import as_list, plain
@@ -50,7 +51,10 @@ class VertexEstimator(BaseEstimator):
     def _blueprint(self, num_sites: int, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
         check_solver(self.solver)
-        return Blueprint.of(
+        check_flags(self, "learn", "verbose")
+        if self.size_exponent == "learn" and not self.learn:
+            raise ValueError("`size_exponent='learn'` learns, and `learn=False` does not. Give a number, or learn.")
+        blueprint = Blueprint.of(
             self.H,
             kernel=self.kernel,
             covariates=self.covariates,
@@ -61,6 +65,8 @@ class VertexEstimator(BaseEstimator):
             solver=self.solver,
             needs_eigenvectors=needs_eigenvectors or self.inducing is not None,
         )
+        refuse_idle(self, VERTEX_RULES)  # after each is known to be possible
+        return blueprint
 
     def _size_exponent_to_use(self, searches: bool) -> float | str:
         """Return "auto" as 0 where none is searched for; a given kernel keeps its own."""

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from hypergauss import metrics
+from hypergauss import _checks, metrics
 from hypergauss._version import __version__
 from hypergauss.analysis.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
 from hypergauss.analysis.suggestions import suggest_vertices
@@ -50,8 +50,7 @@ def page_content(
     rows = model._rows(known.index)
     predicted = _classes(model) if is_classifier else _numbers(model)
     seen = np.full(len(domain.vertices), None, dtype=object)
-    values = np.asarray(known)
-    seen[rows] = pd.Index(model.classes_).get_indexer(values).tolist() if is_classifier else _rounded(values)
+    seen[rows] = _checks.positions(known, model.classes_).tolist() if is_classifier else _rounded(known)
     x, y = _layout(model)
     next_vertices = [] if _is_sampled(model) else _next(model, domain)
     return {
