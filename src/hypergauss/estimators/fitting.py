@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.tasks import Attempt, Task
+from hypergauss.exceptions import ConvergenceError, LearningWarning
 from hypergauss.learning.search import Learned
 from hypergauss.learning.size_exponent import Profile, search
+from hypergauss.solvers.choose import Plan
 from hypergauss.solvers.threads import threads_for
 
 
@@ -26,6 +29,8 @@ class Fitted(NamedTuple):
         The size exponent of each hypergraph.
     profiles : dict of name to Profile
         Of each exponent that was searched for.
+    plan : Plan or None
+        What was chosen to solve it, and what it was predicted to take; None with a given kernel.
     """
 
     model: Any
@@ -33,12 +38,28 @@ class Fitted(NamedTuple):
     posterior: Any
     exponents: dict[str, float]
     profiles: dict[str, Profile]
+    plan: Plan | None
 
 
 def fit(blueprint: Blueprint, task: Task) -> Fitted:
-    """Learn everything, the size exponents relation by relation, and condition on the data."""
+    """Learn everything, the size exponents relation by relation, and condition on the data.
+
+    Where conjugate gradients do not converge and an exact solver fits in memory, it takes their place with a warning.
+    """
     with threads_for(len(task.rows)):
-        return _fit(blueprint, task)
+        try:
+            return _fit(blueprint, task)
+        except ConvergenceError as error:
+            exact = blueprint.exactly(len(task.rows))
+            if exact is None or exact.plan is None:
+                raise
+            warnings.warn(
+                "The iterative solver did not converge, and the model is fitted anew by an exact one, predicted to "
+                f"take {exact.plan.chosen}. {error}",
+                LearningWarning,
+                stacklevel=3,
+            )
+            return _fit(exact, task.exactly())
 
 
 def _fit(blueprint: Blueprint, task: Task) -> Fitted:
@@ -53,7 +74,8 @@ def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     else:
         attempt = task.learn(blueprint.kernel_at(exponents))
     found = {name: a for name, a in exponents.items() if a is not None}
-    return Fitted(task.reported(attempt.learned.model), attempt.learned, task.posterior(attempt), found, profiles)
+    learned, posterior = attempt.learned, task.posterior(attempt)
+    return Fitted(task.reported(learned.model), learned, posterior, found, profiles, blueprint.plan)
 
 
 def _profile(

@@ -69,7 +69,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
         The first two are exact by eigenvectors, the third needs none and is exact to a tolerance
         (`hypergauss.Iterative` sets it). "auto" takes the cheaper by predicted time and memory (``solver_plan_``). The
-        iterative solver follows one start, and gives standard deviations of many vertices at once from draws.
+        iterative solver follows one start, falls back to an exact one with a warning where it does not converge and
+        memory allows, and gives standard deviations of many vertices at once from draws.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
         vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.

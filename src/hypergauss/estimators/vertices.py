@@ -98,7 +98,7 @@ class VertexEstimator(BaseEstimator):
         self.size_exponent_profile_ = _one_or_all(fitted.profiles)
         self.relation_weights_ = kernel.shares() if isinstance(kernel, Sum) else None
         self.solver_ = fitted.posterior.solver
-        self.solver_plan_ = None if blueprint.plan is None else str(blueprint.plan)
+        self.solver_plan_ = None if fitted.plan is None else str(fitted.plan)
         self.n_iter_ = len(fitted.learned.trace) - 1
         self.n_features_in_ = 1
 
