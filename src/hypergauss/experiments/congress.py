@@ -239,11 +239,13 @@ def paired(scores: pd.DataFrame, pooled: dict[str, tuple]) -> list[list[str]]:
     }
     rows = []
     for name, given in pooled.items():
-        gains = {column: table[DEFAULT] - table[name] for column, table in wide.items()}
-        of_density = gains["density"]
-        t = of_density.mean() / of_density.sem() if of_density.sem() > 0 else np.nan
-        cells = [f"{gain.mean():+.3f} ± {gain.sem():.3f}" for gain in gains.values()]
-        shown = ["", "", ""] if name == DEFAULT else [cells[0], f"{t:.1f}", cells[1]]
+        gains = [(table[DEFAULT] - table[name]).to_numpy(dtype=float) for table in wide.values()]
+        (of_density, error), (of_accuracy, other) = (
+            (gain.mean(), gain.std(ddof=1) / len(gain) ** 0.5) for gain in gains
+        )
+        cells = [f"{of_density:+.3f} ± {error:.3f}", f"{of_density / max(error, 1e-12):.1f}"]
+        cells.append(f"{of_accuracy:+.3f} ± {other:.3f}")
+        shown = ["", "", ""] if name == DEFAULT else cells
         rows.append([name, *shown, f"{metrics.expected_calibration_error(*given):.3f}"])
     return rows
 

@@ -125,7 +125,7 @@ def _stepped(model: P, gradient: np.ndarray, adam: Adam) -> P:
         for has in (lambda c: c.is_positive, lambda c: c.shown_as is not None)
     )
     held = np.concatenate([np.ravel(slot.value) for slot in free])
-    slopes = np.concatenate([np.ravel(slot.coordinate.slope(slot.value) * np.ones(slot.size)) for slot in free])
+    slopes = np.concatenate([np.ravel(slot.coordinate.slope(slot.value)) for slot in free])
     shown = np.where(inverted, 1 / np.where(inverted, held, 1.0), held)
     in_shown = np.where(inverted, -1.0 / shown**2, 1.0) * gradient / slopes
     t = np.where(positive, np.log(np.expm1(np.where(positive, shown, 1.0))), shown)
