@@ -37,6 +37,7 @@ SLOW = (
     "tests/inference/test_variational_by_products.py",
     "tests/operators/test_sharded.py",
     "tests/operators/test_workers.py",
+    "tests/contracts/test_settings.py",
     "tests/report",
     "tests/solvers/iterative",
     "tests/solvers/test_planning.py",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -50,6 +50,13 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
     return str(value)
 
 
+def flag(name: str, value: Any) -> bool:
+    """Return ``value`` if it is True or False; text such as "no" would count as true."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"`{name}` must be True or False. Got {type(value).__name__}: {value!r}.")
+    return bool(value)
+
+
 def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
     """Return ``values`` as a float array without NaN or infinity; ``missing`` is the next step."""
     try:
@@ -91,17 +98,38 @@ def non_negative_array(name: str, values: Any) -> np.ndarray:
 
 
 def labels(name: str, values: Any, *, missing: str) -> np.ndarray:
-    """Return class labels as a 1-D array, at least one and none missing; ``missing`` is the next step."""
+    """Return class labels as a 1-D array, at least one and none missing; ``missing`` is the next step.
+
+    A tuple is one label, not a row of a table; labels of several kinds keep their kinds.
+    """
     import pandas as pd  # workers of a cluster, which import this module, do without
 
-    array = np.asarray(values)
+    if isinstance(values, list | tuple) and any(isinstance(value, tuple) for value in values):
+        array = np.fromiter(values, dtype=object, count=len(values))
+    elif isinstance(values, list | tuple) and any(isinstance(value, str) for value in values):
+        array = np.array(values) if all(isinstance(value, str) for value in values) else np.array(values, dtype=object)
+    else:
+        array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"`{name}` must be a list of labels, at least one. Got shape {np.shape(values)}.")
     if pd.isna(array).any():
         raise ValueError(f"`{name}` must not contain missing labels. {missing}")
+    if array.dtype == object:
+        try:
+            set(array.tolist())
+        except TypeError as error:
+            raise TypeError(
+                f"`{name}` must hold labels that can be hashed, such as text or tuples. {error}."
+            ) from error
     return array
+
+
+def positions(wanted: Iterable[Any], among: Iterable[Any]) -> np.ndarray:
+    """Return where each label stands among different ones, -1 where it does not."""
+    place = {label: at for at, label in enumerate(among)}
+    return np.array([place.get(label, -1) for label in wanted], dtype=np.int64)
 
 
 def same_length(first: str, n_first: int, second: str, n_second: int) -> None:

@@ -87,6 +87,17 @@ def test_too_many_folds_are_refused(regression):
         assert len(hg.assess(model, NAMES[:4], Y[:4], folds=2).scores) == 6
 
 
+def test_labels_may_be_tuples_and_covariates_multiplied():
+    made = make_planted_hypergraph(30, 40, 2, within=0.95, random_state=0)
+    labels = [("group", int(community)) for community in made.communities]
+    vertices = list(made.hypergraph.vertices)
+    covariates = np.sin(np.arange(30.0))[:, None]
+    model = hg.HypergraphGPClassifier(made.hypergraph, covariates=covariates, combine="product", size_exponent=0.0)
+    model.fit(vertices, labels)
+    held_out = hg.assess(model, vertices, labels, folds=2, random_state=0).held_out
+    assert set(held_out["observed"]) == {("group", 0), ("group", 1)} == set(held_out.columns) - {"observed"}
+
+
 def test_vertices_may_be_named_by_tuples_and_come_in_any_order():
     names = [("made", int(i)) for i in range(60)]
     named = hg.Hypergraph.from_incidence(H.incidence, vertices=names)

@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from hypergauss import HypergraphGPClassifier, Spectrum
+from hypergauss import HypergraphGPClassifier, Spectrum, metrics
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.inference import LogNormal, sample_posterior, site_objective
@@ -198,7 +198,12 @@ def test_all_vertices_may_be_labelled():
         ({"inducing": 91}, [0, 1], ["a", "b"], "`inducing` must be between 1 and 90"),
         ({"inducing": [0, 0]}, [0, 1], ["a", "b"], "must name different vertices"),
         ({"inducing": ["nobody"]}, [0, 1], ["a", "b"], "must belong to the hypergraph"),
-        ({"inference": "laplace"}, [0, 1], ["a", "b"], "needs a likelihood with slopes. Got RobustMax"),
+        (
+            {"inference": "laplace", "likelihood": "robust-max"},
+            [0, 1],
+            ["a", "b"],
+            "needs a likelihood with slopes. Got `likelihood='robust-max'`.*Choose 'softmax'",
+        ),
         ({"inference": "mcmc", "learn": False}, [0, 1], ["a", "b"], "draws hyperparameters along"),
         ({"inference": "mcmc", "inducing": 5}, [0, 1], ["a", "b"], "samples the full model"),
         ({"inference": "mcmc", "size_exponent": "learn"}, [0, 1], ["a", "b"], "cannot learn the size exponent"),
@@ -228,6 +233,46 @@ def test_all_vertices_may_be_labelled():
 def test_what_it_refuses_is_named_with_its_rule(options, X, y, message):
     with pytest.raises(ValueError, match=message):
         quick(**options).fit(X, y)
+
+
+def test_laplace_fits_the_usual_likelihood_or_says_that_it_is_the_usual_one():
+    usual, model = quick(learn=False), quick(inference="laplace", learn=False)
+    if usual.fit(TRAIN, NAMES[TRAIN]).posterior_.likelihood.has_mode:
+        assert model.fit(TRAIN, NAMES[TRAIN]).score(TEST, NAMES[TEST]) > 0.8
+        return
+    with pytest.raises(ValueError, match=f"`likelihood={usual.likelihood!r}`, which is the default.*'softmax'"):
+        model.fit(TRAIN, NAMES[TRAIN])
+
+
+LABELS = {
+    "tuples": {"left": ("left", 1), "centre": ("centre", 3), "right": ("right", 2)},
+    "tuples of several lengths": {"left": ("left",), "centre": ("left", 3), "right": ("right", 2)},
+    "text and numbers": {"left": "left", "centre": 2, "right": 7},
+    "without an order": {name: frozenset(name) for name in ("left", "centre", "right")},
+}
+
+
+@pytest.mark.parametrize("renamed", LABELS.values(), ids=LABELS)
+def test_labels_may_be_anything_hashable(renamed):
+    labels = [renamed[name] for name in NAMES[TRAIN]]
+    usual, model = (quick(learn=False).fit(TRAIN, y) for y in (NAMES[TRAIN], labels))
+    expected = usual.predict_proba(TEST)[:, [list(usual.classes_).index(old) for old in _old(renamed, model.classes_)]]
+    assert np.allclose(model.predict_proba(TEST), expected, atol=1e-9)
+    assert [renamed[name] for name in usual.predict(TEST)] == list(model.predict(TEST))
+    truth = [renamed[name] for name in NAMES[TEST]]
+    assert model.score(TEST, truth) == pytest.approx(usual.score(TEST, NAMES[TEST]))
+    assert metrics.accuracy(truth, model.predict_proba(TEST), model.classes_) == pytest.approx(model.score(TEST, truth))
+    label = model.classes_[0]
+    assert model.explain(TEST[0], label=label).of == f"latent margin for {label!s}"
+
+
+def _old(renamed, classes):
+    return [next(old for old, new in renamed.items() if new == label) for label in classes]
+
+
+def test_labels_that_cannot_be_told_apart_are_refused():
+    with pytest.raises(TypeError, match="`y` must hold labels that can be hashed"):
+        quick().fit([0, 1], np.array([{"a": 1}, {"b": 2}], dtype=object))
 
 
 def test_the_final_answer_starts_from_sites_that_learning_found(monkeypatch):

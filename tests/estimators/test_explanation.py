@@ -88,6 +88,31 @@ def test_hyperedges_say_what_the_pseudoinverse_of_the_incidence_says(solver):
         assert contribution == pytest.approx(A[11, edge] * g[edge], abs=1e-9)
 
 
+OTHER = hg.Hypergraph.from_incidence(
+    random_hypergraph(14, 9, seed=6).incidence, vertices=H.vertices, edges=[f"other {j}" for j in range(9)]
+)
+
+
+@pytest.mark.parametrize("make", [hg.Spectrum.of, hg.Spectrum.matrix_free], ids=["eigenvectors", "products"])
+def test_hyperedges_of_a_kernel_from_elsewhere_are_not_given_the_names_of_these(make):
+    matern = hg.kernels.Matern(make(OTHER, size_exponent=0.5))
+    foreign = fitted(kernel=matern).explain(NAMES[11]).edges
+    its_own = fitted(H=OTHER, kernel=matern).explain(NAMES[11]).edges
+    assert its_own["edge"].str.startswith("other").all()
+    assert foreign["edge"].tolist() == [
+        name.replace("other", "hyperedge") + " of the kernel" for name in its_own["edge"]
+    ]
+    assert foreign["contribution"].tolist() == its_own["contribution"].tolist()
+
+
+def test_each_part_of_a_kernel_names_the_hyperedges_of_its_own_hypergraph():
+    kernel = hg.kernels.Matern(hg.Spectrum.of(OTHER)) + hg.kernels.Matern(hg.Spectrum.of(H))
+    explained = fitted(H={"these": H, "others": OTHER}, kernel=kernel).explain(NAMES[11]).edges
+    for name, relation in zip(kernel.labels, (OTHER, H), strict=True):
+        expected = {relation.edges[j] for j in relation.incidence[[11]].indices}
+        assert set(explained.loc[explained["relation"] == name, "edge"]) == expected
+
+
 def test_an_isolated_vertex_speaks_only_for_itself():
     alone = H.isolated_vertices[0]
     explained = fitted().explain(alone)

@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from hypergauss import Spectrum, parameters
-from hypergauss.datasets import make_planted_hypergraph
-from hypergauss.experiments.recipe import elbo_gradient, train_as_the_paper
+from hypergauss.datasets import load_zoo, make_planted_hypergraph
+from hypergauss.embedding.memberships import Memberships
+from hypergauss.embedding.model import Vertices
+from hypergauss.embedding.objectives import LogPosterior
+from hypergauss.experiments.recipe import elbo_gradient, map_as_the_paper, train_as_the_paper
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import best_sites, elbo
 from hypergauss.kernels import Diffusion, Matern
@@ -52,6 +55,17 @@ def test_the_gradient_is_that_of_the_bound_at_any_sites(inducing):
 
     expected = oracles.central_differences(bound, parameters.pack(MODEL.kernel))
     np.testing.assert_allclose(elbo_gradient(MODEL, solver, y, sites), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_a_map_by_the_papers_recipe_climbs_and_moves_all_it_should():
+    H = load_zoo().hypergraph
+    start, after = (map_as_the_paper(H, steps=steps) for steps in (0, 30))
+    objective = LogPosterior(start, Memberships.of(H, None), Vertices(Spectrum.of(H).vertex_vectors, None))
+    assert objective.value(after) > objective.value(start) + 1.0
+    assert (float(start.variance), float(start.noise_variance)) == (1.0, 0.01)
+    moved = np.abs(after.coordinates - start.coordinates)
+    assert 0.0 < moved.max() <= 30 * 1e-3 * 1.5  # a step of Adam is about as long as its rate
+    assert float(after.noise_variance) != 0.01
 
 
 def test_the_papers_recipe_is_for_the_papers_kernel():

@@ -75,6 +75,8 @@ def test_a_profile_is_drawn_relative_to_zero(ax):
 
 
 def test_without_axes_a_figure_is_made():
+    plt.close("all")
     axes = plotting.predicted_against_observed([0.0, 1.0], [0.1, 0.9], [1.0, 1.0])
-    assert axes.figure is not None
+    assert [plt.figure(number) for number in plt.get_fignums()] == [axes.figure]
+    assert axes.figure.axes == [axes]
     plt.close(axes.figure)

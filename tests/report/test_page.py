@@ -112,6 +112,14 @@ def test_contributions_shown_are_those_explained(regression):
     assert value == pytest.approx(explained.loc[0, "contribution"], rel=1e-4)
 
 
+def test_hyperedges_of_a_kernel_from_elsewhere_are_not_given_the_names_of_these(regression):
+    H, observed = regression[0].H, regression[1]
+    elsewhere = hg.Hypergraph.from_incidence(H.incidence[:, ::-1], vertices=H.vertices)  # as many, none in its place
+    model = hg.HypergraphGPRegressor(H, hg.kernels.Matern(hg.Spectrum.of(elsewhere)), learn=False)
+    shown = content_of(report_html(model.fit(list(observed), list(observed.values())), observed))["speaking"]["edges"]
+    assert shown == [f"hyperedge {number} of the kernel" for number in range(H.num_edges)]
+
+
 def test_a_vertex_is_found_by_name_and_described(opened, page_path):
     page = opened(page_path)
     page.fill("#search", "vertex 1")

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from hypergauss import Hypergraph, Spectrum
 from hypergauss.kernels import Bernstein, Linear, Matern, SquaredExponential
@@ -112,7 +113,7 @@ def test_without_hyperedges_a_vertex_learns_from_itself_alone(solver):
     posterior = condition(prior, observations.sites(0.25), solver)
     assert np.allclose(posterior.mean(np.arange(4))[:, 0], [0.8, 0.8, 0.0, 0.0])
     assert np.allclose(posterior.variance(np.arange(4)), [0.2, 0.2, 1.0, 1.0])
-    assert np.isfinite(posterior.log_evidence)
+    assert posterior.log_evidence == pytest.approx(2 * norm.logpdf(1.0, 0.0, np.sqrt(1.25)))
 
 
 def test_weights_of_observations_are_the_same_by_every_route(hypergraph, rng):

@@ -55,10 +55,14 @@ def test_operators_multiply_as_their_dense_matrices_do(H):
         assert np.allclose(laplacian.operator() @ x[:, 0], laplacian.dense() @ x[:, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("size_exponent", [-100.0, 100.0])
-def test_extreme_size_exponents_stay_finite(size_exponent):
+@pytest.mark.parametrize(("size_exponent", "pair", "singleton"), [(-100.0, 0.5, 1.0), (100.0, 0.02, 0.02)])
+def test_at_extreme_size_exponents_one_hyperedge_of_each_vertex_speaks(size_exponent, pair, singleton):
     H = Hypergraph.from_edges([range(50), [0, 1], [2]], vertices=range(51))
-    assert np.isfinite(zhou_laplacian(H, size_exponent).dense()).all()
+    smoothing = np.eye(51) - zhou_laplacian(H, size_exponent).dense()
+    assert np.allclose(smoothing[:2, :2], pair)
+    assert smoothing[2, 2] == pytest.approx(singleton)
+    assert np.allclose(smoothing[3:50, 3:50], 1 / 50)
+    assert not smoothing[50].any()
 
 
 def test_the_dense_laplacian_is_at_hand_on_the_spectrum(hypergraph):

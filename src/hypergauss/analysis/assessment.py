@@ -79,9 +79,10 @@ def assess(
     """
     given = as_list(X)
     names = np.fromiter(given, dtype=object, count=len(given))  # a tuple is one name, not a row of a table
-    targets = np.asarray(in_order_of(X, names, y, argument="y"))
-    folds = _checks.count("folds", folds, least=2, most=len(names), why="each fold holds out a vertex at least")
     is_classifier = isinstance(model, HypergraphGPClassifier)
+    targets = in_order_of(X, names, y, argument="y")
+    targets = _checks.labels("y", targets, missing="Leave those out.") if is_classifier else np.asarray(targets)
+    folds = _checks.count("folds", folds, least=2, most=len(names), why="each fold holds out a vertex at least")
     memberships = _memberships(model)
     rows = model._rows(names)
     fold_of = _deal(targets if is_classifier else None, len(names), folds, check_random_state(random_state))
@@ -94,7 +95,7 @@ def assess(
         if report is not None:
             report(f"cross-validation, fold {fold + 1} of {folds}")
         test, train = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
-        if is_classifier and len(np.unique(targets[train])) < 2:
+        if is_classifier and len(set(targets[train])) < 2:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LearningWarning)
@@ -112,7 +113,7 @@ def assess(
 def _settled(model: Any) -> dict[str, Any]:
     """Return what folds take over from the fitted model: its size exponents, and of classes where learning starts."""
     if isinstance(model, HypergraphGPClassifier):
-        return {"kernel": model.kernel_, "covariates": None, "size_exponent": "auto", "rank": None}
+        return {"kernel": model.kernel_, "covariates": None, "combine": "sum", "size_exponent": "auto", "rank": None}
     exponent = model.size_exponent_
     return {"size_exponent": float(exponent)} if isinstance(exponent, float) else {}
 
@@ -153,9 +154,10 @@ def _classes(
     classes = fitted.classes_
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        logistic = LogisticRegression(max_iter=500).fit(known, y)
-    shares = np.array([np.mean(y == label) for label in classes])
-    columns = pd.Index(classes, dtype=object)
+        codes = _checks.positions(y, classes)
+        logistic = LogisticRegression(max_iter=500).fit(known, codes)
+    shares = np.bincount(codes, minlength=len(classes)) / len(codes)
+    columns = pd.Index(classes, dtype=object, tupleize_cols=False)
     return pd.DataFrame(fitted.predict_proba(test), columns=columns), {
         LINEAR: pd.DataFrame(logistic.predict_proba(wanted), columns=pd.Index(logistic.classes_, dtype=object)),
         CONSTANT: pd.DataFrame(np.tile(shares, (len(test), 1)), columns=columns),

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import _checks
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.inference.latents import SampledLatents
+from hypergauss.inference.mixtures import heaviest
 from hypergauss.solvers.base import Posterior
 
 CRITERIA = ("information", "upper-confidence", "lower-confidence")
@@ -105,7 +106,7 @@ def suggest_vertices(
 def _latents(model: Any) -> tuple[list[Posterior], float]:
     """Return the latent functions' posteriors, and the noise variance of an observation: a site's, as a rule."""
     if isinstance(model, HypergraphGPRegressor):
-        posteriors = [model.posterior_]
+        posteriors = [heaviest(model.posterior_)]
     elif isinstance(model.posterior_, SampledLatents):
         raise ValueError(
             "Draws have no covariances at hand. Fit with `inference='variational'` to ask for suggestions."

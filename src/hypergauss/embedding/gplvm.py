@@ -31,6 +31,7 @@ from hypergauss.embedding.starts import (
 from hypergauss.embedding.uncertainty import coordinate_covariances
 from hypergauss.estimators.domain import Domain, Standardiser
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.settings import check_flags, map_rules, refuse_idle
 from hypergauss.estimators.vertices import warn_unless_converged
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
@@ -203,6 +204,7 @@ class HypergraphGPLVM(BaseEstimator):
             raise TypeError(
                 f"`H` must be a Hypergraph. Got {type(H).__name__}. Build one with `Hypergraph.from_incidence(matrix)`."
             )
+        check_flags(self, "verbose")
         n_components = check_components(self.n_components, H)
         n_inducing = _checks.count("n_inducing", self.n_inducing)
         max_iterations = _checks.count("max_iterations", self.max_iterations)
@@ -213,7 +215,7 @@ class HypergraphGPLVM(BaseEstimator):
                 f"`H` must have a hyperedge with known members, or nothing tells vertices apart. Got {H} with none."
             )
         self.solver_ = choose_solver(self.solver, data, n_inducing)
-
+        refuse_idle(self, map_rules(self.solver_))
         self._H = expected(H, unknown)
         kernels, vertices = self._kernels_and_vertices(H)
         starts = self._starts(n_components, data)

@@ -23,7 +23,8 @@ from hypergauss.kernels import (
     Walk,
 )
 from hypergauss.learning.size_exponent import search_cost
-from hypergauss.solvers.choose import Choice, Plan, plan_solver
+from hypergauss.solvers.choose import Choice, Plan, memory_limit, plan_solver
+from hypergauss.solvers.costs import exact_cost
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
 KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {
@@ -128,6 +129,23 @@ class Blueprint(NamedTuple):
         if self.plan is not None and self.plan.is_iterative:
             return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()})
         return self.build({name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()})
+
+    def exactly(self, num_sites: int) -> Blueprint | None:
+        """Return the blueprint of the same model by an exact solver, or None where that does not fit in memory.
+
+        A given kernel has eigenvectors or has not.
+        """
+        relations = self.domain.relations
+        plan = self.plan
+        if plan is None:
+            has_eigenvectors = self.kernel_at(self.exponents).has_eigenvectors
+            chosen = exact_cost(relations, num_sites, self.rank, "auto") if has_eigenvectors else None
+            other = None
+        else:
+            chosen, other = plan.other if plan.is_iterative else None, plan.chosen
+        if chosen is None or chosen.bytes > memory_limit():
+            return None
+        return self._replace(plan=Plan(False, chosen, other))
 
 
 def _named(name: str | None, spectrum: Spectrum, standardises: bool) -> Kernel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
@@ -182,11 +183,13 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             report_plan(report, blueprint)
             learns = self.learn and self.inference != "mcmc"
             how = self._how(blueprint.domain, report, learns=learns, default_priors=default_class_priors())
+            if self.inference == "laplace":
+                self._check_slopes(likelihood)
             task = LatentTask(likelihood, rows, codes, inference=inference, batch_size=batch_size, how=how)
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
         self._keep(blueprint, fitted)
-        self.classes_ = np.asarray(classes)
+        self.classes_ = classes
         self.elbo_ = fitted.learned.log_evidence
         self.elbo_trace_ = fitted.learned.trace
         self.draws_ = self.posterior_.draws if isinstance(self.posterior_, SampledLatents) else None
@@ -215,12 +218,23 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             return None
         if self.inducing is None or self.inference not in ("auto", "variational") or not self.learn:
             raise ValueError(
-                "`batch_size` is for learning with `inference='variational'` and `inducing` variables. Set `inducing`, "
-                "or leave `batch_size` out."
+                "`batch_size` is for `learn=True` with `inference='variational'` and `inducing` variables. Set "
+                "`inducing`, or leave `batch_size` out."
             )
         if self.size_exponent == "learn":
             raise ValueError("Mini-batches give no bound to learn the size exponent by. Give a number.")
         return _checks.count("batch_size", self.batch_size)
+
+    def _check_slopes(self, likelihood: Classification) -> None:
+        """Refuse a likelihood without slopes by the name that it was asked for, or say that it is the usual one."""
+        if not likelihood.has_mode:
+            usual = inspect.signature(type(self)).parameters["likelihood"].default
+            which = ", which is the default" if self.likelihood == usual else ""
+            with_slopes = "'softmax', or for two classes 'logit' or 'probit'"
+            raise ValueError(
+                f"`inference='laplace'` needs a likelihood with slopes. Got `likelihood={self.likelihood!r}`{which}, "
+                f"whose log density is flat but for jumps. Choose {with_slopes}, or `inference='variational'`."
+            )
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
@@ -231,6 +245,14 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         """Return the most probable class of named vertices, shape (m,)."""
         most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
         return self.classes_[most_probable]
+
+    def score(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> float:
+        """Return the share of named vertices, shape (m,), whose most probable class is their label."""
+        names = as_list(X)
+        labels = _check_labels(in_order_of(X, names, y, argument="y"))
+        _checks.same_length("vertices", len(names), "y", len(labels))
+        predicted = self.predict_proba(names).argmax(axis=1)
+        return float(np.average(predicted == _checks.positions(labels, self.classes_), weights=sample_weight))
 
     def explain(self, vertex: Any, *, label: Any = None) -> Explanation:
         """Return how much each labelled vertex, and each hyperedge of this vertex, speaks for a class.
@@ -248,7 +270,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         """
         row = int(self._rows([vertex])[0])
         chosen = self.predict([vertex])[0] if label is None else label
-        column = np.flatnonzero(self.classes_ == chosen)
+        column = np.flatnonzero([known == chosen for known in self.classes_])
         if len(column) == 0:
             raise ValueError(f"`label` must be one of the classes {self.classes_.tolist()}. Got {label!r}.")
         if isinstance(self.posterior_, SampledLatents):
@@ -281,7 +303,7 @@ def _check_labels(y: Any) -> np.ndarray:
     """Return labels as a 1-D array without missing ones and without numbers that are measurements."""
     if y is None:
         raise ValueError("Learning requires y to be passed, but the target y is None.")
-    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+    if not isinstance(y, list | tuple) and np.ndim(y) == 2 and np.shape(y)[1] == 1:
         y = column_or_1d(y, warn=True)
     labels = _checks.labels("y", y, missing="Leave unlabelled vertices out: they are what is predicted.")
     fractions = labels[labels != np.round(labels)] if labels.dtype.kind == "f" else labels[:0]
@@ -299,7 +321,7 @@ def _classes(labels: np.ndarray, given: Any, *, is_ordinal: bool) -> tuple[np.nd
     if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
         ordered = pd.Categorical(labels, dtype=dtype).remove_unused_categories()
         return ordered.codes.astype(np.int64), ordered.categories.to_numpy()
-    codes, classes = pd.factorize(labels, sort=True)
+    codes, classes = _sorted_classes(labels)
     text = [str(label) for label in classes if isinstance(label, str)]
     if is_ordinal and text:
         raise ValueError(
@@ -307,6 +329,14 @@ def _classes(labels: np.ndarray, given: Any, *, is_ordinal: bool) -> tuple[np.nd
             "alphabet's. Give `y` as `pandas.Categorical(y, categories=[...], ordered=True)`, lowest first, or numbers."
         )
     return codes, classes
+
+
+def _sorted_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which class each label is, and the classes: sorted, or as they come where they have no order."""
+    try:
+        return pd.factorize(labels, sort=True)
+    except TypeError:
+        return pd.factorize(labels)
 
 
 def _resolved(inference: str, likelihood: Classification, *, is_variational: bool) -> str:

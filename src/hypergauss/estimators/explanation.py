@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hypergauss.estimators.domain import Domain
-from hypergauss.hypergraph import Hypergraph
+from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph.names import plain
 from hypergauss.solvers.base import Posterior
 from hypergauss.solvers.contributions import Part, edge_parts
@@ -40,7 +40,8 @@ class Explanation:
         ``weight``, how much of the vertex's observation goes into the prediction (regression only), ``value``, the
         observation, and ``contribution``, weight times how far the value is from the mean; largest first.
     edges : DataFrame with columns relation, edge, contribution
-        What each hyperedge of the vertex contributes; largest first.
+        What each hyperedge of the vertex contributes; largest first. A kernel with a spectrum of another hypergraph
+        than ``H`` speaks through hyperedges that have no name here: they are numbered, as "hyperedge 3 of the kernel".
     rest : dict of name to float
         What does not come through hyperedges: the vertex's own observation, covariates, graphs.
     """
@@ -121,21 +122,20 @@ def _by_edge(
     parts: Sequence[tuple[float, Part]], relations: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return a table of hyperedges, and what is left by part; parts of one label are added."""
-    hypergraphs = {name: relation for name, relation in relations.items() if isinstance(relation, Hypergraph)}
-    only = next(iter(hypergraphs.values())) if len(hypergraphs) == 1 else None
-    totals: dict[tuple[str, int], float] = {}
+    totals: dict[tuple[str, int, int], float] = {}
     rest: dict[str, float] = {}
+    names: dict[tuple[str, int], Sequence[Any]] = {}
     for factor, part in parts:
+        home = (part.label, id(part.spectrum))
+        if part.spectrum is not None and home not in names:
+            names[home] = edge_names(part.label, part.spectrum, relations)
         for edge, value in zip(part.edges.tolist(), part.values.tolist(), strict=True):
-            totals[part.label, edge] = totals.get((part.label, edge), 0.0) + factor * value
-        left = "its own observation" if len(part.edges) or part.label in hypergraphs else part.label
+            totals[*home, edge] = totals.get((*home, edge), 0.0) + factor * value
+        left = part.label if part.spectrum is None else "its own observation"
         rest[left] = rest.get(left, 0.0) + factor * part.rest
-    rows = []
-    for (label, edge), value in totals.items():
-        home = hypergraphs.get(label, only)
-        known = home is not None and edge < home.num_edges
-        rows.append((label, plain(home.edges[edge]) if home is not None and known else edge, value))
-    names = np.fromiter((name for _, name, _ in rows), dtype=object, count=len(rows))
-    frame = pd.DataFrame({"relation": [r for r, _, _ in rows], "edge": names, "contribution": [c for *_, c in rows]})
+    edges = np.fromiter((names[label, home][edge] for label, home, edge in totals), dtype=object, count=len(totals))
+    frame = pd.DataFrame(
+        {"relation": [label for label, *_ in totals], "edge": edges, "contribution": list(totals.values())}
+    )
     order = np.argsort(-frame["contribution"].abs().to_numpy(), kind="stable")
     return frame.iloc[order].reset_index(drop=True), {name: value for name, value in rest.items() if value != 0.0}

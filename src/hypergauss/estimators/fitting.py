@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 from hypergauss.estimators.averaging import Averaged, average
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.tasks import Attempt, Task
+from hypergauss.exceptions import ConvergenceError, LearningWarning
 from hypergauss.learning.search import Learned
 from hypergauss.learning.size_exponent import Profile, log_prior, search
+from hypergauss.solvers.choose import Plan
 from hypergauss.solvers.threads import threads_for
 
 
@@ -27,6 +30,8 @@ class Fitted(NamedTuple):
         The size exponent of each hypergraph, at the mode.
     profiles : dict of name to Profile
         Of each exponent that was searched for.
+    plan : Plan or None
+        What was chosen to solve it, and what it was predicted to take; None with a given kernel.
     averaged : Averaged or None
         The hyperparameters that the posterior is averaged over.
     """
@@ -36,13 +41,29 @@ class Fitted(NamedTuple):
     posterior: Any
     exponents: dict[str, float]
     profiles: dict[str, Profile]
+    plan: Plan | None
     averaged: Averaged | None = None
 
 
 def fit(blueprint: Blueprint, task: Task) -> Fitted:
-    """Learn everything, the size exponents relation by relation, and condition on the data."""
+    """Learn everything, the size exponents relation by relation, and condition on the data.
+
+    Where conjugate gradients do not converge and an exact solver fits in memory, it takes their place with a warning.
+    """
     with threads_for(len(task.rows)):
-        return _fit(blueprint, task)
+        try:
+            return _fit(blueprint, task)
+        except ConvergenceError as error:
+            exact = blueprint.exactly(len(task.rows))
+            if exact is None or exact.plan is None:
+                raise
+            warnings.warn(
+                "The iterative solver did not converge, and the model is fitted anew by an exact one, predicted to "
+                f"take {exact.plan.chosen}. {error}",
+                LearningWarning,
+                stacklevel=3,
+            )
+            return _fit(exact, task.exactly())
 
 
 def _fit(blueprint: Blueprint, task: Task) -> Fitted:
@@ -65,7 +86,9 @@ def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     averaged = average(task, attempt, neighbours, count) if (count := task.num_points(attempt)) else None
     posterior = task.posterior(attempt) if averaged is None else task.mixed(attempt, averaged.points)
     kept = {name: profile._replace(outcomes=()) for name, profile in profiles.items()}
-    return Fitted(task.reported(attempt.learned.model), attempt.learned, posterior, found, kept, averaged)
+    return Fitted(
+        task.reported(attempt.learned.model), attempt.learned, posterior, found, kept, blueprint.plan, averaged
+    )
 
 
 def _profile(

@@ -18,6 +18,7 @@ from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.settings import Idle, check_flags, refuse_idle
 from hypergauss.estimators.tasks import GaussianTask
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
@@ -70,7 +71,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
         The first two are exact by eigenvectors, the third needs none and is exact to a tolerance
         (`hypergauss.Iterative` sets it). "auto" takes the cheaper by predicted time and memory (``solver_plan_``). The
-        iterative solver follows one start, and gives standard deviations of many vertices at once from draws.
+        iterative solver follows one start, falls back to an exact one with a warning where it does not converge and
+        memory allows, and gives standard deviations of many vertices at once from draws.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
         vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.
@@ -174,6 +176,17 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             The variance of each measurement's noise, if known; it is then not learned.
         """
         start_noise = _checks.positive("noise_variance", self.noise_variance)
+        check_flags(self, "scale_target")
+        refuse_idle(
+            self,
+            [
+                Idle(
+                    ("noise_variance",),
+                    lambda _: noise_variance is not None,
+                    "the noise of each measurement is given to `fit`",
+                )
+            ],
+        )
         names = as_list(X)
         blueprint = self._blueprint(num_sites=len(names))
         rows = blueprint.domain.rows(names)

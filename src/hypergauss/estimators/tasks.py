@@ -6,9 +6,10 @@ same steps for both, which differ in their model, in what is maximised, and in w
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 
@@ -98,6 +99,12 @@ class Task(ABC):
 
     def __init__(self, rows: np.ndarray, how: How) -> None:
         self.rows, self.how = rows, how
+
+    def exactly(self) -> Self:
+        """Return the same task, solved exactly."""
+        other = copy.copy(self)
+        other.how = self.how._replace(solver="auto")
+        return other
 
     @abstractmethod
     def model(self, kernel: Kernel) -> Any:
@@ -207,7 +214,9 @@ class GaussianTask(Task):
 
     def posterior(self, attempt: Attempt) -> Posterior:  # noqa: D102
         model = self.reported(attempt.learned.model)
-        return attempt.solver.posterior(model.prior(), self.measured.sites(model.noise_variance))
+        posterior = attempt.solver.posterior(model.prior(), self.measured.sites(model.noise_variance))
+        _ = posterior.log_evidence  # by products it is found when asked for: if it cannot be, that is said here
+        return posterior
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedPosterior:  # noqa: D102
         components = tuple(self.posterior(point) for _, point in points)
@@ -303,7 +312,9 @@ class LatentTask(Task):
         return GaussianLatents.of(model, sites, solver)
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
-        return MixedLatents(tuple(self._conditioned(point) for _, point in points), np.array([weight for weight, _ in points]))
+        return MixedLatents(
+            tuple(self._conditioned(point) for _, point in points), np.array([weight for weight, _ in points])
+        )
 
     def num_points(self, attempt: Attempt) -> int:  # noqa: D102
         return 0 if self.inference == "mcmc" or self.batch_size is not None else super().num_points(attempt)

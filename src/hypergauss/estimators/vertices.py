@@ -19,6 +19,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.fitting import Fitted
 from hypergauss.estimators.inducing import inducing_for
+from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
 from hypergauss.estimators.tasks import How
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph.names import as_list, plain
@@ -52,7 +53,10 @@ class VertexEstimator(BaseEstimator):
     def _blueprint(self, num_sites: int, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
         check_solver(self.solver)
-        return Blueprint.of(
+        check_flags(self, "learn", "verbose")
+        if self.size_exponent == "learn" and not self.learn:
+            raise ValueError("`size_exponent='learn'` learns, and `learn=False` does not. Give a number, or learn.")
+        blueprint = Blueprint.of(
             self.H,
             kernel=self.kernel,
             covariates=self.covariates,
@@ -65,6 +69,8 @@ class VertexEstimator(BaseEstimator):
             # Leading eigenvectors stand for a filter as it is, not for one that is scaled vertex by vertex.
             standardises=not isinstance(self.inducing, SpectralFeatures),
         )
+        refuse_idle(self, VERTEX_RULES)  # after each is known to be possible
+        return blueprint
 
     def _size_exponent_to_use(self, searches: bool) -> float | str:
         """Return "auto" as 0 where none is searched for; a given kernel keeps its own."""
@@ -106,7 +112,7 @@ class VertexEstimator(BaseEstimator):
         self.size_exponent_profile_ = _one_or_all(fitted.profiles)
         self.relation_weights_ = kernel.shares() if isinstance(kernel, Sum) else None
         self.solver_ = fitted.posterior.solver
-        self.solver_plan_ = None if blueprint.plan is None else str(blueprint.plan)
+        self.solver_plan_ = None if fitted.plan is None else str(fitted.plan)
         self.n_iter_ = len(fitted.learned.trace) - 1
         self.n_features_in_ = 1
 

@@ -6,19 +6,27 @@ nu = 1.5, lengthscale 5 and variance 1.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from hypergauss import parameters
+from hypergauss.embedding.memberships import Memberships
+from hypergauss.embedding.model import MapModel, Vertices
+from hypergauss.embedding.objectives import LogPosterior
+from hypergauss.embedding.starts import spectral_coordinates, standardised
+from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import elbo, likelihood_sites
-from hypergauss.kernels import Kernel, Matern
+from hypergauss.kernels import Matern, SquaredExponential
 from hypergauss.learning.adam import Adam
 from hypergauss.solvers.base import ExactSolver
 from hypergauss.solvers.sites import NaturalSites
+from hypergauss.spectrum import Spectrum
 
 RATE, NUM_STEPS = 1e-3, 1000
+
+P = TypeVar("P", bound=parameters.Parametrised)
 
 
 class Trained(NamedTuple):
@@ -84,14 +92,46 @@ def elbo_gradient(model: LatentModel, solver: ExactSolver, y: np.ndarray, sites:
     return of_partition + solver.pull_back_product(model.kernel, np.hstack(left), np.hstack(right))
 
 
-def _stepped(kernel: Kernel, gradient: np.ndarray, adam: Adam) -> Kernel:
-    """Return the kernel after a step of Adam in t, where each hyperparameter, as it is shown, is log(1 + e^t)."""
-    free = parameters.slots(kernel)
-    inverted = np.array([slot.coordinate.shown_as is not None for slot in free])  # nu is held as 1 / nu
-    held = np.array([slot.value for slot in free])
-    shown = np.where(inverted, 1 / held, held)
-    in_held = gradient / np.array([slot.coordinate.slope(slot.value) for slot in free])
-    in_shown = np.where(inverted, -in_held / shown**2, in_held)
-    t = np.log(np.expm1(shown))
-    moved = np.logaddexp(0.0, t + adam.step(in_shown * -np.expm1(-shown)))  # d log(1 + e^t) / dt = 1 - e^-shown
-    return parameters.replace(kernel, np.where(inverted, 1 / moved, moved))
+def map_as_the_paper(H: Hypergraph, *, steps: int = NUM_STEPS, rate: float = RATE) -> MapModel:
+    """Place the vertices of a hypergraph by Adam from Zhou's map, at the paper's starting values.
+
+    The paper's map model integrates its function out, so it has no variational parameters for natural gradients to
+    move: what the recipe leaves is Adam. It does not say how many steps, nor where coordinates start.
+    """
+    data, spectrum = Memberships.of(H, None), Spectrum.of(H)
+    start = standardised(spectral_coordinates(H, 2)[1], 2, np.random.default_rng(0))
+    latent = SquaredExponential(start, fixed=("lengthscale", "variance"))
+    model = MapModel(
+        latent,
+        Matern(spectrum, 1.5, 5.0, fixed=("nu", "lengthscale", "variance")),
+        None,
+        coordinates=start,
+        latent_lengthscale=1.0,
+        variance=1.0,
+        noise_variance=0.01,
+    )
+    objective, adam = LogPosterior(model, data, Vertices(spectrum.vertex_vectors, None)), Adam(rate)
+    for _ in range(steps):
+        model = _stepped(model, objective.value_and_gradient(model)[1], adam)
+    return model
+
+
+def _stepped(model: P, gradient: np.ndarray, adam: Adam) -> P:
+    """Return the model after a step of Adam in t, where each positive hyperparameter, as shown, is log(1 + e^t)."""
+    free = parameters.slots(model)
+    # One entry a number: which are positive, which are held as their inverse (nu), and how coordinates follow them.
+    positive, inverted = (
+        np.concatenate([np.full(slot.size, has(slot.coordinate)) for slot in free])
+        for has in (lambda c: c.is_positive, lambda c: c.shown_as is not None)
+    )
+    held = np.concatenate([np.ravel(slot.value) for slot in free])
+    slopes = np.concatenate([np.ravel(slot.coordinate.slope(slot.value)) for slot in free])
+    shown = np.where(inverted, 1 / np.where(inverted, held, 1.0), held)
+    in_shown = np.where(inverted, -1.0 / shown**2, 1.0) * gradient / slopes
+    t = np.where(positive, np.log(np.expm1(np.where(positive, shown, 1.0))), shown)
+    # d log(1 + e^t) / dt = 1 - e^-shown
+    moved = t + adam.step(in_shown * np.where(positive, -np.expm1(-shown), 1.0))
+    reached = np.where(positive, np.logaddexp(0.0, moved), moved)
+    now_held = np.where(inverted, 1 / np.where(inverted, reached, 1.0), reached)
+    parts = np.split(now_held, np.cumsum([slot.size for slot in free])[:-1])
+    return parameters.replace(model, [part.reshape(slot.shape) for part, slot in zip(parts, free, strict=True)])

@@ -29,7 +29,7 @@ _BETA = 0.01
 #: Eigenvectors kept unless told: on MovieLens, more change neither the error nor the density.
 _AUTO_RANK = 100
 #: The mode is found with systems solved at least this well.
-_MODE_TOLERANCE = 1e-4
+MODE_TOLERANCE = 1e-4
 
 
 def gibbs_problem(
@@ -124,7 +124,7 @@ def mode_problem(
         n_factors,
         biases,
         precision,
-        min(tolerance, _MODE_TOLERANCE),
+        min(tolerance, MODE_TOLERANCE),
     )
     return problem, Scale(center, 1.0)
 

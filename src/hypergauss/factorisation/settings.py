@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hypergauss import _checks
-from hypergauss.factorisation.fitting import PRECISIONS
+from hypergauss.factorisation.fitting import MODE_TOLERANCE, PRECISIONS
 
 _CHOICES = {
     "inference": ("gibbs", "map"),
@@ -60,7 +60,14 @@ def check_settings(settings: Mapping[str, Any], usual: Mapping[str, Any]) -> Non
     _checks.count("n_factors", settings["n_factors"])
     for name, choices in _CHOICES.items():
         _checks.one_of(name, settings[name], choices)
-    _checks.positive("tolerance", settings["tolerance"])
+    for name in ("biases", "show_progress"):
+        _checks.flag(name, settings[name])
+    tolerance = _checks.positive("tolerance", settings["tolerance"])
+    if settings["inference"] == "map" and MODE_TOLERANCE < tolerance != usual["tolerance"]:
+        raise ValueError(
+            f"`tolerance` must be at most {MODE_TOLERANCE:g} with inference='map', which finds the mode with that or "
+            f"finer. Got {tolerance:g}. Leave it out."
+        )
     _checks.count("n_jobs", settings["n_jobs"])
     if isinstance(settings["rank"], str):
         _checks.one_of("rank", settings["rank"], ("auto",))

@@ -123,6 +123,4 @@ def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]
         _checks.one_of("priors", name, tuple(PRIORS))
         if not isinstance(prior, LogNormal):
             raise TypeError(f"`priors[{name!r}]` must be a LogNormal. Got {type(prior).__name__}.")
-        _checks.positive(f"priors[{name!r}].median", prior.median)
-        _checks.positive(f"priors[{name!r}].spread", prior.spread)
     return PRIORS | given

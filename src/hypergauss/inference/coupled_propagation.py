@@ -19,7 +19,9 @@ s_c = N a_c / beta - nu_c, the means K alpha_c and covariances
     u = M^-1 sum of E_c K s_c,    alpha_c = (I - E_c K) (s_c + A_c u),
     S_cd = [c = d] (K - K E_c K) + K E_c M^-1 E_d K,
 
-and log Z(prior, sites) = sum of N^2 / (2 beta) + sum of s_c' K alpha_c / 2 - (sum of log det(I + A_c K) + log det M) / 2.
+and
+
+    log Z = ( sum of N^2 / beta + sum of s_c' K alpha_c - sum of log det(I + A_c K) - log det M ) / 2.
 """
 
 from __future__ import annotations
@@ -82,7 +84,9 @@ class CoupledPropagation(SiteObjective):
             if level == 2 or not np.isfinite(total):
                 break
             last = total
-            target = NaturalSites(*(np.where(self._own, kept, new) for kept, new in zip(self.sites, moved, strict=True)))
+            target = NaturalSites(
+                *(np.where(self._own, kept, new) for kept, new in zip(self.sites, moved, strict=True))
+            )
             sites = mixed(mixing, sites, target)
         return Settled(sites, _marginals(here, model.mean), total if np.isfinite(total) else -np.inf)
 
@@ -134,7 +138,7 @@ def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
         M = np.linalg.cholesky(E.sum(axis=0))
     except np.linalg.LinAlgError as error:
         raise NumericalError(
-            "The system of the classes' latents is singular. Likely cause: a kernel's variance at the edge of its range."
+            "The system of the classes' latents is singular. Likely cause: a variance at the edge of its range."
         ) from error
     log_dets += 2 * np.log(np.diagonal(M)).sum()
     total, beta = nu.sum(axis=0), a.sum(axis=0)

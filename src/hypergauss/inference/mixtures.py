@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ def mixed_moments(weights: np.ndarray, means: np.ndarray, variances: np.ndarray)
 class MixedPosterior(NamedTuple):
     """The function given measurements, averaged over hyperparameters: the heaviest component first.
 
-    It answers what a `Posterior` answers, with the moments of the mixture. ``prior``, ``sites`` and ``solver`` are those
-    of the heaviest component.
+    It answers what a `Posterior` answers, with the moments of the mixture. ``prior``, ``sites`` and ``solver`` are
+    those of the heaviest component.
     """
 
     components: tuple[Posterior, ...]
@@ -117,7 +118,7 @@ class MixedLatents(NamedTuple):
 
 
 def _sampled(
-    components: tuple[Posterior, ...] | tuple[GaussianLatents, ...],
+    components: Sequence[Posterior | GaussianLatents],
     weights: np.ndarray,
     rows: np.ndarray,
     size: int,
@@ -134,3 +135,8 @@ def components(posterior: Any) -> list[tuple[float, Any]]:
     if isinstance(posterior, MixedPosterior | MixedLatents):
         return list(zip(posterior.weights.tolist(), posterior.components, strict=True))
     return [(1.0, posterior)]
+
+
+def heaviest(posterior: Any) -> Any:
+    """Return the component that weighs most; a posterior itself, if it is no average."""
+    return components(posterior)[0][1]

@@ -89,7 +89,7 @@ class PropagationObjective(SiteObjective):
         left = cavity(found.marginals, found.sites)
         variance = left.variance + found.marginals.unexplained
         tilted = model.likelihood.tilted(left.mean, variance, self.y)
-        # What a sparse approximation leaves out widens what the likelihood sees: d log Z_i / d variance = (h + g^2) / 2.
+        # What a sparse approximation leaves out widens what the likelihood sees, and log Z_i has slope (h + g^2) / 2.
         in_unexplained = (tilted.bend + tilted.in_mean**2).sum(axis=1) / 2
         in_kernel, in_mean = self.solver.pull_back(model.kernel, model.mean, found.sites, in_unexplained)
         in_likelihood = model.likelihood.pull_back_tilted(left.mean, variance, self.y)

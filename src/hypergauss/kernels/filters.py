@@ -201,8 +201,8 @@ class ShapedWalk(Walk):
 
         log phi(l) = steps * log(1 - l / u) + sum over j of log(shape_j) / j * cos(pi j x).
 
-    A shape of ones is `Walk` itself; others give it plateaus, steps and bands. Under a prior that keeps each log(shape_j)
-    small, the evidence decides how much of that freedom is used.
+    A shape of ones is `Walk` itself; others give it plateaus, steps and bands. Under a prior around one the evidence
+    decides how much of that freedom is used.
 
     Parameters
     ----------
@@ -253,7 +253,9 @@ class ShapedWalk(Walk):
         upper = self.spectrum.upper or 1.0
         known = self.spectrum.nodes
         inner = known[known > _TRIVIAL * upper]
-        ends = np.sqrt(np.maximum(1.0 - np.array([inner.max(), inner.min()]) / upper, 0.0)) if len(inner) else (0.0, 1.0)
+        ends = (
+            np.sqrt(np.maximum(1.0 - np.array([inner.max(), inner.min()]) / upper, 0.0)) if len(inner) else (0.0, 1.0)
+        )
         s = np.sqrt(np.maximum(1.0 - eigenvalues / upper, 0.0))
         x = np.clip((s - ends[0]) / max(ends[1] - ends[0], 1e-12), 0.0, 1.0)
         j = np.arange(1, len(self.shape) + 1)

@@ -22,7 +22,7 @@ _WIDEST = 2.0
 
 
 class Curvature(NamedTuple):
-    """A normal approximation: its centre, (p,), and a root of its covariance, (p, k), for the k coordinates that move."""
+    """A normal approximation: centre (p,), and a root of the covariance (p, k), for the k coordinates that move."""
 
     centre: np.ndarray
     root: np.ndarray

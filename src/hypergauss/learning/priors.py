@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,8 @@ from hypergauss import _checks, parameters
 from hypergauss.parameters import Parametrised
 
 
-class LogNormal(NamedTuple):
+@dataclass(frozen=True)
+class LogNormal:
     """A prior on a positive hyperparameter t: log t is normal around log(median) with this spread.
 
     Its log density is taken with respect to log t, so that the most probable value does not depend on the units.
@@ -19,6 +21,10 @@ class LogNormal(NamedTuple):
 
     median: float
     spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        _checks.positive("median", self.median)
+        _checks.positive("spread", self.spread)
 
     def log_density(self, value: Any) -> Any:
         """Return the log density at a value, summed over its entries."""
@@ -55,8 +61,6 @@ def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]
     for name, prior in checked.items():
         if not isinstance(prior, LogNormal):
             raise TypeError(f"`priors[{name!r}]` must be a LogNormal. Got {type(prior).__name__}.")
-        _checks.positive(f"priors[{name!r}].median", prior.median)
-        _checks.positive(f"priors[{name!r}].spread", prior.spread)
     return checked
 
 

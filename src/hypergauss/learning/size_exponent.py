@@ -8,7 +8,7 @@ import numpy as np
 
 from hypergauss.exceptions import NumericalError
 
-#: The search stays within this interval and stops at this step: averaging goes over the lattice, and needs no finer one.
+#: The search stays within this interval and stops at this step: averages over the lattice need no finer one.
 LOWEST, HIGHEST, FINEST_STEP = -3.0, 5.0, 0.5
 
 #: The prior of the exponent: normal, half-way between Zhou's hypergraph and the clique graph, and as wide as needed for

@@ -114,7 +114,7 @@ class Likelihood(Parametrised, ABC):
         """Whether `tilted` is known, so that expectation propagation can be used."""
         return type(self).tilted is not Likelihood.tilted
 
-    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:  # noqa: ARG002
         """Return log E p(y | f) for independent f_l ~ N(mean_l, variance_l), and its derivatives in the means."""
         raise ValueError(
             f"Expectation propagation needs log E p(y | f), which {type(self).__name__} does not have. Write its "
@@ -231,7 +231,7 @@ class OneLatent(Likelihood):
         return Expectation(value @ weights, (slope @ weights)[:, None], in_variance[:, None])
 
     def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
-        """Return log E p by quadrature; for p with weights over nodes z, log Z has slope E z / std and Z'' / Z = E(z^2 - 1) / var."""
+        """Return log Z = log E p by quadrature; with E under p at nodes z, Z' = Z E z / std, Z'' = Z E(z^2 - 1) / var."""
         z, weights = trapezoid()
         std = np.sqrt(variance[:, 0])
         log_p = self.pointwise(gaussian_nodes(mean[:, 0], variance[:, 0], z), y[:, None])

@@ -180,7 +180,7 @@ def coupled_probabilities(mean: np.ndarray, covariance: np.ndarray) -> np.ndarra
     Class c is the label if all h_j = f_c + noise - f_j, j != c, exceed noise of their own: E of a product of Phi(h_j),
     found by expectation propagation in these C - 1 variables.
     """
-    count, classes = mean.shape
+    classes = mean.shape[1]
     found = np.empty_like(mean)
     for c in range(classes):
         others = np.delete(np.arange(classes), c)

@@ -185,8 +185,13 @@ class _Scored(NamedTuple):
 
 def _scored(y: Any, proba: Any, labels: Any) -> _Scored:
     """Check and align the three arguments that all scores share."""
-    truth = pd.Index(_checks.labels("y", y, missing="Score only vertices whose label is known."))
-    classes = pd.Index(_checks.labels("labels", labels, missing="Pass `classes_` of the classifier."))
+    truth, classes = (
+        pd.Index(_checks.labels(name, values, missing=cure), tupleize_cols=False)  # a tuple is one label
+        for name, values, cure in (
+            ("y", y, "Score only vertices whose label is known."),
+            ("labels", labels, "Pass `classes_` of the classifier."),
+        )
+    )
     proba = _checks.finite_array("proba", proba, missing="Score only what was predicted.")
     if not classes.is_unique:
         raise ValueError(
@@ -199,14 +204,15 @@ def _scored(y: Any, proba: Any, labels: Any) -> _Scored:
             f"({len(truth)}, {len(classes)}). Got shape {proba.shape}. Pass what `predict_proba` returns."
         )
     _check_distributions(proba)
-    missing = truth[~truth.isin(classes)].unique()
-    if len(missing) == truth.nunique() and _kind(truth) != _kind(classes):
+    codes = _checks.positions(truth, classes)
+    missing = dict.fromkeys(truth[codes < 0])
+    if (codes < 0).all() and _kind(truth) != _kind(classes):
         raise ValueError(
             f"`y` and `labels` must name classes alike. Got {_kind(truth)} labels such as {truth[0]!r} in `y` and "
             f"{_kind(classes)} labels such as {classes[0]!r} in `labels`. Convert one to the other."
         )
     padded = np.hstack([proba, np.zeros((len(truth), len(missing)))])
-    return _Scored(padded, classes.append(missing).get_indexer(truth))
+    return _Scored(padded, _checks.positions(truth, [*classes, *missing]))
 
 
 def _check_distributions(proba: np.ndarray) -> None:

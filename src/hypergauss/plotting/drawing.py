@@ -123,14 +123,14 @@ def draw_bipartite(H: Hypergraph, *, ax: Axes | None = None) -> Axes:
 def draw_clique_expansion(
     H: Hypergraph, *, weighted: bool = True, positions: np.ndarray | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the graph that joins vertices sharing a hyperedge, thicker the more they share (paper, Appendix A.2)."""
+    """Draw the graph that joins vertices sharing a hyperedge, as wide as their weight (paper, Appendix A.2)."""
     _check_small(H)
     ax = new_axes(ax)
     X = layout(H) if positions is None else np.asarray(positions, dtype=float)
     links = H.clique_expansion(weighted=weighted).adjacency.tocoo()
     upper = links.row < links.col
     pairs, weights = np.stack([links.row[upper], links.col[upper]], axis=1), links.data[upper]
-    lines = LineCollection(list(X[pairs]), linewidths=1.0 + 2.5 * weights / weights.max(initial=1.0), colors=GREY)
+    lines = LineCollection(list(X[pairs]), linewidths=3.5 * weights / weights.max(initial=1.0), colors=GREY)
     ax.add_collection(lines)
     _dots(X, None, None, "viridis", ax)
     unit = _unit(X)

@@ -11,17 +11,19 @@ import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
-from hypergauss import metrics
+from hypergauss import _checks, metrics
 from hypergauss._version import __version__
 from hypergauss.analysis.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
 from hypergauss.analysis.suggestions import suggest_vertices
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.latents import SampledLatents
+from hypergauss.inference.mixtures import heaviest
 from hypergauss.kernels import Product, SpectralKernel, Sum
 from hypergauss.report.words import learned
-from hypergauss.solvers.contributions import edge_values
+from hypergauss.solvers.contributions import EdgeValues, edge_values
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 from hypergauss.spectrum.leading import leading_subspace
 
@@ -49,8 +51,7 @@ def page_content(
     rows = model._rows(known.index)
     predicted = _classes(model) if is_classifier else _numbers(model)
     seen = np.full(len(domain.vertices), None, dtype=object)
-    values = np.asarray(known)
-    seen[rows] = pd.Index(model.classes_).get_indexer(values).tolist() if is_classifier else _rounded(values)
+    seen[rows] = _checks.positions(known, model.classes_).tolist() if is_classifier else _rounded(known)
     x, y = _layout(model)
     next_vertices = [] if _is_sampled(model) else _next(model, domain)
     return {
@@ -200,7 +201,7 @@ def _speaking(model: Any, domain: Domain, predicted: Mapping[str, Any]) -> dict[
     if _is_sampled(model):
         return None
     if isinstance(model, HypergraphGPRegressor):
-        told = [edge_values(model.posterior_)]
+        told = [edge_values(heaviest(model.posterior_))]
         target = np.zeros(len(domain.vertices), dtype=int)
     else:
         told = [edge_values(posterior) for posterior in model.posterior_.posteriors]
@@ -218,7 +219,7 @@ def _speaking(model: Any, domain: Domain, predicted: Mapping[str, Any]) -> dict[
     top: list[list[Any]] = [[] for _ in range(incidence.shape[0])]
     for at in order[rank < _SPEAKING]:
         top[row_of[at]].append([int(incidence.indices[at]), _finite(values[at])])
-    return {"edges": _edge_names(told[0], domain), "top": top, "count": np.diff(incidence.indptr).tolist()}
+    return {"edges": _edge_texts(told[0], domain), "top": top, "count": np.diff(incidence.indptr).tolist()}
 
 
 def _for_each_class(g: np.ndarray, num_classes: int, *, is_ordered: bool) -> np.ndarray:
@@ -229,16 +230,12 @@ def _for_each_class(g: np.ndarray, num_classes: int, *, is_ordered: bool) -> np.
     return g - others
 
 
-def _edge_names(parts: Sequence[Any], domain: Domain) -> list[str]:
-    hypergraphs = {name: relation for name, relation in domain.relations.items() if isinstance(relation, Hypergraph)}
-    names = []
+def _edge_texts(parts: Sequence[EdgeValues], domain: Domain) -> list[str]:
+    texts = []
     for part in parts:
-        home = hypergraphs.get(part.label) or next(iter(hypergraphs.values()), None)
-        count = part.incidence.shape[1]
-        own = home.edges if home is not None and home.num_edges == count else range(count)
         prefix = f"{part.label}: " if len(parts) > 1 else ""
-        names += [f"{prefix}{_edge_text(edge)}" for edge in own]
-    return names
+        texts += [f"{prefix}{_edge_text(edge)}" for edge in edge_names(part.label, part.spectrum, domain.relations)]
+    return texts
 
 
 def _edge_text(edge: Any) -> str:

@@ -160,7 +160,7 @@ def plan_solver(
     asked = check_solver(solver)
     exact = exact_cost(relations, num_sites, rank, asked)
     iterative = iterative_cost(relations, iterative_options(solver))
-    limit = _SHARE * available_memory()
+    limit = memory_limit()
     if asked == "iterative":
         return _refuse_if_too_large(Plan(True, iterative, exact), limit, None)
     if asked != "auto" or rank is not None or needs_eigenvectors:
@@ -175,6 +175,11 @@ def plan_solver(
     if fits and (exact.seconds <= _SOON or exact.seconds <= iterative.seconds):
         return Plan(False, exact, iterative)
     return _refuse_if_too_large(Plan(True, iterative, exact), limit, None)
+
+
+def memory_limit() -> float:
+    """Return the bytes that may be planned for."""
+    return _SHARE * available_memory()
 
 
 def _refuse_if_too_large(plan: Plan, limit: float, alternative: str | None) -> Plan:

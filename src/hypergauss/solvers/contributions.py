@@ -14,7 +14,7 @@ is found by products, K is a polynomial p of Delta = I - A A', and division by 1
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ from hypergauss.kernels import Kernel, Product, SpectralKernel, Standardised, Su
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.operators import LocalLaplacian, scattered
 from hypergauss.solvers.base import Posterior
-from hypergauss.spectrum import EigenSpectrum, chebyshev
+from hypergauss.spectrum import EigenSpectrum, Spectrum, chebyshev
 from hypergauss.spectrum.laplacians import MatrixFreeLaplacian, ZhouLaplacian
 
 #: Singular values, relative to one, below which a left vector is no longer told by the right one.
@@ -48,12 +48,15 @@ class Part(NamedTuple):
         What each of them adds.
     rest : float
         What is left: the vertex's own observation, or all of a part without hyperedges.
+    spectrum : Spectrum or None
+        Whose hyperedges they are, where the part speaks through hyperedges.
     """
 
     label: str
     edges: np.ndarray
     values: np.ndarray
     rest: float
+    spectrum: Spectrum | None = None
 
 
 def edge_parts(posterior: Posterior, row: int, label: str = "hypergraph") -> list[Part]:
@@ -87,10 +90,10 @@ def _parts(
         return _parts(first, row, rows, weighed, own, by_products=by_products)
     none = np.zeros(0)
     if isinstance(kernel, SpectralKernel | Standardised) and _has_edges(kernel):
-        incidence = _incidence(kernel, np.array([row]))
+        incidence = heard(kernel, np.array([row]))
         voices = _voices(kernel, rows, alpha, by_products=by_products)
         told = incidence.data * voices.values[incidence.indices]
-        found = [Part(label, incidence.indices, told, float(voices.rest[row]))]
+        found = [Part(label, incidence.indices, told, float(voices.rest[row]), kernel.spectrum)]
         if isinstance(kernel, Standardised) and kernel.level > 0:
             found.append(Part("level", none.astype(int), none, kernel.level * float(alpha.sum())))
         return found
@@ -112,21 +115,27 @@ def _has_edges(kernel: Kernel) -> bool:
     return isinstance(source, ZhouLaplacian)
 
 
-def _incidence(kernel: SpectralKernel | Standardised, rows: np.ndarray) -> sp.csr_array:
-    """Return how loudly vertices hear their hyperedges: rows of A, or of T A where vertices have a scale."""
-    source = kernel.spectrum.source
+def incidence_of(spectrum: Spectrum) -> sp.csr_array:
+    """Return the normalised incidence of a spectrum whose kernels speak through hyperedges."""
+    source = spectrum.source
     if isinstance(source, MatrixFreeLaplacian):
-        return source.products.incidence[rows]  # type: ignore[attr-defined]
-    incidence = source.incidence.scipy()[rows]  # type: ignore[attr-defined]
-    return (
-        sp.csr_array(sp.diags_array(kernel.scale(rows)) @ incidence) if isinstance(kernel, Standardised) else incidence
-    )
+        return source.products.incidence  # type: ignore[attr-defined]
+    return source.incidence.scipy()  # type: ignore[attr-defined]
+
+
+def heard(kernel: SpectralKernel | Standardised, rows: np.ndarray) -> sp.csr_array:
+    """Return how loudly vertices hear their hyperedges: rows of A, or of T A where vertices have a scale."""
+    incidence = incidence_of(kernel.spectrum)[rows]
+    if not isinstance(kernel, Standardised):
+        return incidence
+    return sp.csr_array(sp.diags_array(kernel.scale(rows)) @ incidence)
 
 
 class EdgeValues(NamedTuple):
-    """What every hyperedge of one relation tells its members: v hears incidence[v, e] times values[e]."""
+    """What every hyperedge of a spectrum tells its members: v hears incidence[v, e] times values[e]."""
 
     label: str
+    spectrum: Spectrum
     incidence: sp.csr_array
     values: np.ndarray
 
@@ -141,7 +150,7 @@ def edge_values(posterior: Posterior, output: int = 0, label: str = "hypergraph"
     for part, own in zip(parts, labels, strict=True):
         if isinstance(part, SpectralKernel | Standardised) and _has_edges(part):
             voices = _voices(part, rows, alpha, by_products=posterior.is_by_products)
-            found.append(EdgeValues(own, _incidence(part, np.arange(part.num_vertices)), voices.values))
+            found.append(EdgeValues(own, part.spectrum, heard(part, np.arange(part.num_vertices)), voices.values))
     return found
 
 
@@ -160,12 +169,11 @@ def _voices(
     if by_products and isinstance(kernel, SpectralKernel):
         quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
         own[rows] += float(rest[0]) * float(kernel.density().scale) * alpha
-        operator = kernel.spectrum.source.multiplier()
-        return _Voices(operator.incidence.T @ _filtered(kernel, rows, alpha, quotient), own)  # type: ignore[attr-defined]
+        return _Voices(incidence_of(kernel.spectrum).T @ _filtered(kernel, rows, alpha, quotient), own)
     spectrum = kernel.spectrum
     if not isinstance(spectrum, EigenSpectrum) or spectrum.singular_values is None or spectrum.edge_vectors is None:
         raise TypeError(f"Hyperedges tell what singular vectors say of both sides. Got {spectrum!r}.")
-    inputs = kernel.inputs(rows)
+    inputs: Any = kernel.inputs(rows)
     remainder = kernel.remainder(inputs)
     # A level, the last feature if there is one, speaks through no hyperedge.
     weights, F = kernel.weights()[: spectrum.rank], kernel.features(inputs)[:, : spectrum.rank]

@@ -11,6 +11,9 @@ import numpy as np
 
 from hypergauss import _checks
 
+#: The smallest size of targets, and one over the largest: their squares can still be held, and sums of these.
+_SMALLEST = 1e-150
+
 
 class NaturalSites(NamedTuple):
     """exp(shift f - precision f^2 / 2) for n vertices and L latent functions, arrays of shape (n, L).
@@ -164,6 +167,16 @@ def _in_order(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return unique[order], rank[group], counts[order]
 
 
+def _check_size(targets: np.ndarray) -> None:
+    """Refuse targets whose squares, by which variances are measured, are infinite or zero."""
+    largest = float(np.abs(targets).max(initial=0.0))
+    if largest and not _SMALLEST <= largest <= 1 / _SMALLEST:
+        raise ValueError(
+            f"`y` must have squares that a number can hold: its largest entry must lie between {_SMALLEST:g} and "
+            f"{1 / _SMALLEST:g} in size. Got {largest:g}. Divide `y` by {largest:.0e}, and multiply what is predicted."
+        )
+
+
 def check_observations(rows: np.ndarray, targets: Any, noise_variance: Any = None) -> Observations:
     """Check targets (finite, one row a vertex) and known noise (positive), and merge them."""
     if targets is None:
@@ -173,6 +186,7 @@ def check_observations(rows: np.ndarray, targets: Any, noise_variance: Any = Non
     if array.ndim != 2 or array.shape[1] == 0:
         raise ValueError(f"`y` must have shape (n,) or (n, outputs). Got {np.shape(targets)}.")
     _checks.same_length("vertices", len(rows), "y", len(array))
+    _check_size(array)
     if len(rows) == 0:
         raise ValueError("`vertices` must name at least one observed vertex. Got none.")
     if noise_variance is None:

@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from hypergauss.kernels import Kernel
-from hypergauss.kernels.base import Structure
+from hypergauss.kernels.base import Slopes, Structure
 from hypergauss.solvers.base import LeaveOneOut, Prior
-from hypergauss.solvers.low_rank import LowRankPosterior, LowRankSolver, Slopes
+from hypergauss.solvers.low_rank import LowRankPosterior, LowRankSolver
 from hypergauss.solvers.projection import Inducing, Projected, Projection
 from hypergauss.solvers.sites import Sites
 

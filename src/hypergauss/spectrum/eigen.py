@@ -109,7 +109,7 @@ class EigenSpectrum(Spectrum):
 
     @cached_property
     def _trivial(self) -> np.ndarray:
-        """The direction nearest to the constant among the k eigenvectors of eigenvalue 0, shape (k,); zero if none is."""
+        """The direction nearest to a constant among the k eigenvectors of eigenvalue 0, shape (k,); zero if none is."""
         null = self.vertex_vectors[:, : int((self.eigenvalues <= _ZERO * max(self.upper, 1.0)).sum())]
         along = null.sum(axis=0)  # U_0' 1
         length = np.linalg.norm(along)
