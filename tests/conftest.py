@@ -47,6 +47,12 @@ SLOW = (
 )
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Leave files of slow tests alone where they are not wanted: importing what they need takes seconds."""
+    path = collection_path.relative_to(config.rootpath).as_posix()
+    return True if config.option.markexpr == "not slow" and path.startswith(SLOW) else None
+
+
 def pytest_collection_modifyitems(items):
     """Mark what `make test-fast` leaves out."""
     for item in items:
