@@ -318,7 +318,7 @@ def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(client, l
     def deadly(*arguments):
         image = unharmed(*arguments)
         calls.append(None)
-        if len(calls) == 12:
+        if len(calls) == 6:
             os.kill(victim[1], signal.SIGKILL)
         return image
 
@@ -326,13 +326,13 @@ def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(client, l
     rows, targets = observed(planted)
 
     def learned(products):
-        kernel = kernels.Matern(spectrum_of(products), nu=1.5, lengthscale=1.0)
+        kernel = kernels.Matern(spectrum_of(products), nu=1.5, lengthscale=1.0, fixed=("nu", "lengthscale"))
         model = GaussianModel(kernel, np.array(1.0), np.zeros(targets.shape[1]))
         options = Iterative(n_probes=4, n_deflated=0)
         return learn(model, Observations.of(rows, targets), solver=options, n_starts=1, max_iterations=1)
 
     found, expected = learned(operator), learned(local)
-    assert len(calls) > 20
+    assert len(calls) > 10
     assert victim[0] not in client.nthreads()
     np.testing.assert_allclose(parameters.pack(found.model), parameters.pack(expected.model), atol=1e-5)
     assert found.log_evidence == pytest.approx(expected.log_evidence, rel=1e-5)
