@@ -33,7 +33,7 @@ def test_probabilities_are_calibrated_over_draws_of_the_model(likelihood, larges
         train, test = order[:OBSERVED], order[OBSERVED:]
         solver = solver_for(kernel, train, "dense")
         nothing = NaturalSites.empty(OBSERVED, likelihood.num_latents)
-        sites = best_sites(model, solver, y[train], nothing, 1e-5).sites
+        sites = best_sites(model, solver, y[train], nothing, 1e-7).sites
         said.append(GaussianLatents.of(model, sites, solver).probabilities(test))
         happened.append(y[test])
     classes = np.arange(likelihood.num_classes)

@@ -47,7 +47,7 @@ def student_expectation(y, mean, std, scale, nu):
     top = stats.t.logpdf(y, nu, y, scale)
 
     def integrand(f):
-        """SciPy's own densities, which take a hundred times as long for one number, are these."""
+        """The product of SciPy's densities, written out: theirs take long for one number at a time."""
         log_p = top - (nu + 1) / 2 * math.log1p(((y - f) / scale) ** 2 / nu)
         return log_p * math.exp(-(((f - mean) / std) ** 2) / 2) / (std * math.sqrt(2 * math.pi))
 
