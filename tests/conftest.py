@@ -1,6 +1,7 @@
 """Settings of the whole test run: one thread a process, and a few examples, always the same, a property."""
 
 import os
+from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before anything imports NumPy
@@ -46,6 +47,12 @@ SLOW = (
     "tests/test_package.py",
     "tests/test_readme.py",
 )
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Leave files of slow tests alone where they are not wanted: importing what they need takes seconds."""
+    path = collection_path.relative_to(Path(__file__).parents[1]).as_posix()
+    return True if config.option.markexpr == "not slow" and path.startswith(SLOW) else None
 
 
 def pytest_collection_modifyitems(items):

@@ -1,12 +1,13 @@
 """Items for users from a file of ratings."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from hypergauss.cli import main, targets
+from hypergauss.cli import main, recommend, targets
 
 
 @pytest.fixture
@@ -23,7 +24,8 @@ def ratings(tmp_path):
     return path
 
 
-def test_what_was_rated_is_not_recommended(ratings, tmp_path, capsys):
+def test_what_was_rated_is_not_recommended(ratings, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(recommend, "KPMF", partial(recommend.KPMF, chains=2, warm_up=20, draws=20))
     assert main(["recommend", "--ratings", str(ratings), "--user", "u0", "-n", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["recommendations"]
     table = pd.read_csv(ratings)

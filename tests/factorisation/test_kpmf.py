@@ -36,6 +36,12 @@ def model():
     return fitted(n_factors=4, draws=100, warm_up=300)
 
 
+@pytest.fixture(scope="module")
+def straight():
+    """A short run with nothing special about it."""
+    return fitted()
+
+
 def test_predictions_beat_the_mean_and_their_deviations_are_honest(model):
     mean, std = model.predict(USERS[~KNOWN], ITEMS[~KNOWN], return_std=True)
     error = VALUE[~KNOWN] - mean
@@ -63,14 +69,14 @@ def test_the_log_density_is_that_of_the_mixture_over_draws(model):
     assert np.isfinite(model.log_density(USERS[~KNOWN][:1], ITEMS[~KNOWN][:1], y)).all()
 
 
-def test_names_do_not_matter_only_who_is_who():
+def test_names_do_not_matter_only_who_is_who(straight):
     again = quick().fit(1000 + USER[KNOWN], ITEM[KNOWN], VALUE[KNOWN])
-    assert np.array_equal(fitted().predict(USERS[:9], ITEMS[:9]), again.predict(1000 + USER[:9], ITEM[:9]))
+    assert np.array_equal(straight.predict(USERS[:9], ITEMS[:9]), again.predict(1000 + USER[:9], ITEM[:9]))
 
 
 def test_the_order_of_ratings_changes_predictions_by_noise_only(model):
     order = np.random.default_rng(0).permutation(KNOWN.sum())
-    shuffled = clone(model).fit(USERS[KNOWN][order], ITEMS[KNOWN][order], VALUE[KNOWN][order])
+    shuffled = clone(model).set_params(chains=1).fit(USERS[KNOWN][order], ITEMS[KNOWN][order], VALUE[KNOWN][order])
     there, here = shuffled.predict(USERS, ITEMS), model.predict(USERS, ITEMS)
     assert np.corrcoef(there, here)[0, 1] > 0.97
 
@@ -113,14 +119,14 @@ def test_chains_agree_by_the_measures_of_arviz(model):
     assert float(arviz.rhat(data)["prediction"].median()) < 1.2
 
 
-def test_a_seed_gives_the_same_draws_with_any_number_of_threads():
-    one, two = fitted(), fitted(n_jobs=2)
+def test_a_seed_gives_the_same_draws_with_any_number_of_threads(straight):
+    one, two = straight, fitted(n_jobs=2)
     assert all(np.array_equal(a.users, b.users) for a, b in zip(one.draws_, two.draws_, strict=True))
     assert not np.array_equal(one.draws_[0].users, one.draws_[1].users)
 
 
 def test_single_and_double_precision_predict_alike():
-    options = {"kernel": "independent", "warm_up": 40, "draws": 60}
+    options = {"kernel": "independent", "warm_up": 40, "draws": 60, "chains": 1}
     single, double = fitted(**options), fitted(**options, precision="double", tolerance=1e-8)
     assert np.corrcoef(double.predict(USERS, ITEMS), single.predict(USERS, ITEMS))[0, 1] > 0.97
 
@@ -149,7 +155,7 @@ def test_predictions_stay_within_bounds():
 
 
 def test_grades_have_probabilities_and_thresholds_in_order():
-    model = quick(n_factors=4, likelihood="ordinal", draws=60, warm_up=300)
+    model = quick(n_factors=4, likelihood="ordinal", chains=1, draws=60, warm_up=200)
     model.fit(USERS[KNOWN], ITEMS[KNOWN], GRADES[KNOWN])
     p = model.predict_proba(USERS[~KNOWN], ITEMS[~KNOWN])
     assert list(p.columns) == [1, 2, 3, 4, 5]
@@ -170,7 +176,7 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
     rng = np.random.default_rng(0)
     kind = rng.integers(3, size=60)
     taste = rng.standard_normal((50, 3)) * 1.5
-    user, item = np.nonzero(rng.random((50, 60)) < 0.1)
+    user, item = np.nonzero(rng.random((50, 60)) < 0.2)
     ratings = taste[user, kind[item]] + 0.3 * rng.standard_normal(len(user))
     kinds = Hypergraph.from_edges(
         {f"kind {k}": np.flatnonzero(kind == k).tolist() for k in range(3)}, vertices=range(60)
@@ -179,7 +185,7 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
         {f"n{k}": np.flatnonzero(rng.random(60) < 0.3).tolist() for k in range(3)}, vertices=range(60)
     )
     train = rng.random(len(user)) < 0.7
-    options = {"n_factors": 4, "warm_up": 300, "draws": 80}
+    options = {"n_factors": 3, "chains": 1, "warm_up": 100, "draws": 50}
     plain = quick(**options).fit(user[train], item[train], ratings[train])
     informed = quick(**options, item_relations={"kind": kinds, "noise": noise})
     informed.fit(user[train], item[train], ratings[train])
@@ -188,18 +194,17 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
         errors = [
             np.sqrt(((m.predict(user[~train], item[~train]) - ratings[~train]) ** 2).mean()) for m in (plain, informed)
         ]
-    assert errors[1] < 0.9 * errors[0]
+    assert errors[1] < 0.6 * errors[0]
     weights = informed.relation_weights().set_index("relation")["weight"]
     assert weights["kind"] > weights["noise"]
     assert list(informed.items_).count(59) == 1  # known from the relation even if nobody rated it
 
 
-def test_checkpoints_lead_to_the_same_draws(tmp_path):
+def test_checkpoints_lead_to_the_same_draws(tmp_path, straight):
     path = tmp_path / "deep" / "chains.npz"
     options = {"checkpoint": path, "checkpoint_every": 4}
     fitted(draws=6, **options)
     resumed = fitted(draws=15, **options)
-    straight = fitted(draws=15)
     for ours, theirs in zip(resumed.draws_, straight.draws_, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
@@ -286,7 +291,7 @@ def test_an_interrupt_keeps_what_is_drawn(monkeypatch, after):
     assert np.isfinite(model.predict(USERS, ITEMS)).all()
 
 
-def test_a_run_that_was_interrupted_goes_on_to_the_same_draws(tmp_path, monkeypatch):
+def test_a_run_that_was_interrupted_goes_on_to_the_same_draws(tmp_path, monkeypatch, straight):
     path, sweep, calls = tmp_path / "chains.npz", gibbs.sweep, []
 
     def interrupted(*arguments):
@@ -299,12 +304,12 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_draws(tmp_path, monkeypa
         patch.setattr(gibbs, "sweep", interrupted)
         with pytest.warns(SamplingWarning, match=r"8 of 15 draws.*chains\.npz holds the last checkpoint"):
             fitted(checkpoint=path, checkpoint_every=4)
-    resumed, straight = fitted(checkpoint=path, checkpoint_every=4), fitted()
+    resumed = fitted(checkpoint=path, checkpoint_every=4)
     for ours, theirs in zip(resumed.draws_, straight.draws_, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
 
-def test_an_interrupt_while_a_checkpoint_is_written_leaves_the_one_before(tmp_path, monkeypatch):
+def test_an_interrupt_while_a_checkpoint_is_written_leaves_the_one_before(tmp_path, monkeypatch, straight):
     path, savez, written = tmp_path / "chains.npz", np.savez, []
 
     def interrupted(file, **arrays):
@@ -319,7 +324,7 @@ def test_an_interrupt_while_a_checkpoint_is_written_leaves_the_one_before(tmp_pa
         with pytest.warns(SamplingWarning):
             fitted(checkpoint=path, checkpoint_every=4)
     assert path.read_bytes() == written[-1]
-    assert np.array_equal(fitted(checkpoint=path).draws_[1].users, fitted().draws_[1].users)
+    assert np.array_equal(fitted(checkpoint=path).draws_[1].users, straight.draws_[1].users)
 
 
 def test_a_refit_that_fails_leaves_the_model_as_it_was(monkeypatch):
@@ -393,7 +398,7 @@ def test_the_independent_prior_knows_no_hypergraph(monkeypatch):
 
 
 def test_a_truncated_spectrum_predicts_much_the_same(model):
-    truncated = clone(model).set_params(rank=12).fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
+    truncated = clone(model).set_params(rank=12, chains=1).fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
     assert np.corrcoef(truncated.predict(USERS, ITEMS), model.predict(USERS, ITEMS))[0, 1] > 0.95
 
 
@@ -496,9 +501,9 @@ def test_relations_must_be_hypergraphs():
         fitted(user_relations=[1])
 
 
-def test_a_table_of_pandas_is_welcome():
+def test_a_table_of_pandas_is_welcome(straight):
     frame = pd.DataFrame({"user": USERS[KNOWN], "item": ITEMS[KNOWN], "rating": VALUE[KNOWN]})
     model = quick().fit(frame["user"], frame["item"], frame["rating"])
     assert np.array_equal(
-        model.predict(frame["user"][:3], frame["item"][:3]), fitted().predict(USERS[KNOWN][:3], ITEMS[KNOWN][:3])
+        model.predict(frame["user"][:3], frame["item"][:3]), straight.predict(USERS[KNOWN][:3], ITEMS[KNOWN][:3])
     )

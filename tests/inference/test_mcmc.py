@@ -71,7 +71,7 @@ def latent_model(likelihood, *, free=(), num_vertices=12, mean=0.0, **values):
 
 def draw(model, rows, y, **settings):
     """Return many draws, however alike neighbours are: their errors are measured."""
-    return sample_posterior(model, rows, y, **{"warm_up": 50, "thin": 1, **settings})
+    return sample_posterior(model, rows, y, **{"warm_up": 50, "thin": 1, "draws": 400, **settings})
 
 
 def assert_agrees(draws, truth):
@@ -104,7 +104,7 @@ def test_a_vertex_observed_twice_has_one_latent():
     mean, covariance = oracles.posterior(model.kernel.gram(), rows, y[:, None], 0.3, np.zeros(1))
     drawn = draw(model, rows, y)
     assert drawn.rows.tolist() == [3, 8]
-    assert drawn.log_likelihood.shape == (4, 1000, 3)
+    assert drawn.log_likelihood.shape == (4, 400, 3)
     assert_agrees(drawn.latents[..., 0], mean[[3, 8], 0])
     assert_agrees((drawn.latents[..., 0] - mean[[3, 8], 0]) ** 2, np.diag(covariance)[[3, 8]])
 
@@ -174,7 +174,7 @@ def test_robust_max_probabilities_are_those_of_weighted_draws_of_the_prior():
     largest = prior.reshape(3, 3, -1).argmax(axis=1)
     weights = np.where(largest[:2] == y[:, None], 0.95, 0.025).prod(axis=0)
     share = np.array([weights @ (largest[2] == c) for c in range(3)]) / weights.sum()
-    drawn = draw(model, rows, y)
+    drawn = draw(model, rows, y, draws=1000)
     assert np.allclose(drawn.probabilities([target], every=2)[0], 0.95 * share + 0.025 * (1 - share), atol=0.015)
 
 

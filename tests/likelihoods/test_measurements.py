@@ -1,5 +1,6 @@
 """Gaussian, Poisson and Student likelihoods against SciPy's distributions."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -43,12 +44,16 @@ def test_moments_are_those_of_draws_in_two_stages(rng):
 
 def student_expectation(y, mean, std, scale, nu):
     """Return E log p by SciPy's adaptive quadrature, split where the density bends."""
+    top = stats.t.logpdf(y, nu, y, scale)
+
+    def integrand(f):
+        """The product of SciPy's densities, written out: theirs take long for one number at a time."""
+        log_p = top - (nu + 1) / 2 * math.log1p(((y - f) / scale) ** 2 / nu)
+        return log_p * math.exp(-(((f - mean) / std) ** 2) / 2) / (std * math.sqrt(2 * math.pi))
+
     bends = [y + k * scale for k in (-50, -5, -1, 0, 1, 5, 50)]
     ends = [mean - 12 * std, *sorted(b for b in bends if abs(b - mean) < 12 * std), mean + 12 * std]
-    return sum(
-        integrate.quad(lambda f: stats.t.logpdf(y, nu, f, scale) * stats.norm.pdf(f, mean, std), *pair, epsabs=1e-12)[0]
-        for pair in pairwise(ends)
-    )
+    return sum(integrate.quad(integrand, *pair, epsabs=1e-12)[0] for pair in pairwise(ends))
 
 
 @pytest.mark.parametrize("nu", [1.0, 4.0, 30.0])

@@ -14,7 +14,8 @@ from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes, hypergraphs
 
 KINDS = [LocalLaplacian, JaxLaplacian]
-every_kind = pytest.mark.parametrize("kind", KINDS)
+#: JAX compiles a program for every shape.
+every_kind = pytest.mark.parametrize("kind", [LocalLaplacian, pytest.param(JaxLaplacian, marks=pytest.mark.slow)])
 
 
 def block(N, m=3, seed=0):
@@ -136,6 +137,7 @@ def test_a_hypergraph_with_little_in_it_can_be_ordered_too(monkeypatch, sizes):
     assert np.allclose(LocalLaplacian.of_incidence(A) @ X, X - A @ (A.T @ X), atol=1e-13)
 
 
+@pytest.mark.slow
 def test_jax_gives_the_functions_moments_and_measures_that_scipy_gives():
     A, _ = communities()
     local, jaxed = (kind.of_incidence(A) for kind in KINDS)
@@ -151,9 +153,10 @@ def test_jax_gives_the_functions_moments_and_measures_that_scipy_gives():
     assert np.abs(single - chebyshev.apply(local, expansion, X)).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_a_spectrum_is_made_from_products_alone():
     A, _ = communities()
-    spectrum = Spectrum.matrix_free(JaxLaplacian.of_incidence(A))
+    spectrum = Spectrum.matrix_free(JaxLaplacian.of_incidence(A), n_probes=4, n_steps=5)
     assert np.allclose(spectrum.laplacian(), np.eye(300) - (A @ A.T).toarray(), atol=1e-13)
     assert spectrum.density.mean(np.ones_like) == pytest.approx(1.0)
 

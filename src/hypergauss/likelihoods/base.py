@@ -231,7 +231,7 @@ class OneLatent(Likelihood):
         return Expectation(value @ weights, (slope @ weights)[:, None], in_variance[:, None])
 
     def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
-        """Return log Z = log E p by quadrature; with E under p at nodes z, Z' = Z E z / std, Z'' = Z E(z^2 - 1) / var."""
+        """Return log Z = log E p by quadrature, under p at nodes z: Z' = Z E z / std, Z'' = Z E(z^2 - 1) / variance."""
         z, weights = trapezoid()
         std = np.sqrt(variance[:, 0])
         log_p = self.pointwise(gaussian_nodes(mean[:, 0], variance[:, 0], z), y[:, None])
