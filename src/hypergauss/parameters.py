@@ -134,12 +134,12 @@ class Slot(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its value."""
-        return np.shape(self.value)
+        return self.value.shape
 
     @property
     def size(self) -> int:
         """How many numbers it has."""
-        return np.size(self.value)
+        return self.value.size
 
 
 def slots(model: Parametrised, *, free_only: bool = True) -> list[Slot]:
@@ -156,10 +156,15 @@ def pack(model: Parametrised) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def unpack(model: Model, theta: np.ndarray) -> Model:
-    """Return the model with its free hyperparameters set from a vector of coordinates."""
-    free = slots(model)
-    return replace(model, [slot.coordinate.inverse(part) for slot, part in zip(free, split(free, theta), strict=True)])
+def unpack(model: Model, theta: np.ndarray, free: Sequence[Slot] | None = None) -> Model:
+    """Return the model with its free hyperparameters set from a vector of coordinates.
+
+    ``free`` are the model's `slots`, where one model is filled again and again and they are known.
+    """
+    free = slots(model) if free is None else free
+    for slot, part in zip(free, split(free, theta), strict=True):
+        model = with_value(model, slot.path, np.asarray(slot.coordinate.inverse(part)))
+    return model
 
 
 def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
@@ -248,11 +253,12 @@ def gather(model: Parametrised, gradients: Mapping[str, Any]) -> np.ndarray:
     found = []
     for field, node in vars(model).items():
         if isinstance(node, Parametrised):
-            found.append(np.asarray(gradients.get(field, np.zeros(len(pack(node))))))
+            found.append(gradients[field] if field in gradients else np.zeros(sum(slot.size for slot in slots(node))))
     for field, coordinate in declared(type(model)).items():
         if field not in model.fixed:
             value = getattr(model, field)
-            found.append(np.ravel(gradients.get(field, 0.0) * coordinate.slope(value) * np.ones_like(value)))
+            slope = gradients[field] * coordinate.slope(value) if field in gradients else np.zeros_like(value)
+            found.append(np.reshape(slope, -1))
     return np.concatenate(found) if found else np.zeros(0)
 
 

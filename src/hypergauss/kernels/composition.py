@@ -105,6 +105,19 @@ class Sum(Kernel):
             remainder = remainder + found.remainder
         return Structure(np.concatenate(list(parts.values())), remainder)
 
+    def pull_back_structure(self, adjoint: Structure, inputs: tuple[Any, ...] | None) -> np.ndarray:
+        """Return the terms' gradients one after another: each has the slopes of its block, and of the remainder."""
+        inputs = (None,) * len(self.terms) if inputs is None else inputs
+        blocks = self.blocks
+        ranks = dict(zip(blocks, (term.rank or 0 for term in self.terms), strict=True))
+        parts = np.split(adjoint.weights, np.cumsum(list(ranks.values()))[:-1])
+        total = np.asarray(adjoint.remainder.sum())
+        found = []
+        for block, term, own in zip(blocks, self.terms, inputs, strict=True):
+            remainder = total if term.has_uniform_remainder else adjoint.remainder
+            found.append(term.pull_back_structure(Structure(parts[block], remainder), own))
+        return np.concatenate(found)
+
     def cross(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
         return sum(term.cross(a, b) for term, a, b in zip(self.terms, left, right, strict=True))  # type: ignore[return-value]
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from hypergauss import _checks
+from hypergauss import _checks, parameters
 from hypergauss.kernels.base import Kernel, Structure
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.parameters import positive
@@ -86,6 +86,12 @@ class SpectralKernel(Kernel):
         self.variance = np.asarray(_checks.positive("variance", variance))
         self.fixed = self.check_fixed(fixed)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let a subclass that writes another filter have that filter's derivatives, not those of its base."""
+        super().__init_subclass__(**options)
+        if {"filter", "filter_range"} & set(vars(cls)) and "log_slopes" not in vars(cls):
+            cls.log_slopes = SpectralKernel.log_slopes  # type: ignore[method-assign]
+
     @abstractmethod
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return phi >= 0 at the given eigenvalues."""
@@ -94,6 +100,13 @@ class SpectralKernel(Kernel):
         """Return bounds of phi over [low, high]; a decreasing filter has them at the ends."""
         ends = self.filter(np.array([low, high]))
         return ends[1], ends[0]
+
+    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray] | None:  # noqa: ARG002
+        """Return the derivative of log phi in each hyperparameter of a decreasing filter, by field, at eigenvalues.
+
+        None, the rule, leaves derivatives to complex steps of `filter`.
+        """
+        return None
 
     def ellipse_bound(self, left: np.ndarray) -> np.ndarray | None:  # noqa: ARG002
         """Return the largest modulus of phi over ellipses with foci 0 and the largest eigenvalue.
@@ -163,6 +176,37 @@ class SpectralKernel(Kernel):
         known, rest, scale = self.density()
         background = (rest[0] + rest[1]) / 2
         return Structure(scale * (known - background), np.asarray(scale * background))
+
+    def pull_back_structure(self, adjoint: Structure, inputs: Vertices | None) -> np.ndarray:  # noqa: ARG002
+        """Return the gradient by way of phi, from weights = s (phi - b) and remainder = s b.
+
+        s is the variance, divided by the mean of phi over all eigenvalues if the kernel is normalised.
+        """
+        known, rest, scale = self.density()
+        background = (rest[0] + rest[1]) / 2
+        in_scale = adjoint.weights @ (known - background) + adjoint.remainder * background
+        in_known = scale * adjoint.weights
+        in_background = scale * (adjoint.remainder - adjoint.weights.sum())
+        in_log_scale = in_scale * scale
+        if self.normalise:
+            in_mean = in_log_scale * scale / self.variance
+            in_known -= in_mean * self.spectrum.node_weights
+            in_background -= in_mean * self.spectrum.rest_share
+        slopes = {"variance": in_log_scale / self.variance}
+        nodes, ends = self.spectrum.nodes, self.spectrum.rest
+        in_log_phi = self.log_slopes(np.append(nodes, ends))
+        if in_log_phi is None:
+            return parameters.gather(self, slopes) + parameters.pull_back(
+                self, lambda kernel: kernel._values(nodes, ends), (in_known, in_background)
+            )
+        at_ends = in_background / 2 * np.array([rest[1], rest[0]])  # phi decreases
+        in_log = np.append(in_known * known, at_ends)
+        return parameters.gather(self, slopes | {field: in_log @ slope for field, slope in in_log_phi.items()})
+
+    def _values(self, nodes: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Return phi at the known eigenvalues, and b."""
+        low, high = self.filter_range(ends[0], ends[1])
+        return self.filter(nodes), (low + high) / 2
 
     def cross(self, left: Vertices, right: Vertices) -> np.ndarray:  # noqa: D102
         weights, remainder = self.structure(left)

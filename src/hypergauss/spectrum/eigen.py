@@ -121,9 +121,9 @@ class EigenSpectrum(Spectrum):
     def nodes(self) -> np.ndarray:  # noqa: D102
         return self.eigenvalues
 
-    @property
+    @cached_property
     def node_weights(self) -> np.ndarray:  # noqa: D102
-        return np.full(self.rank, 1.0 / max(self.num_vertices, 1))
+        return freeze(np.full(self.rank, 1.0 / max(self.num_vertices, 1)))
 
     @property
     def rest_share(self) -> float:  # noqa: D102
