@@ -105,6 +105,10 @@ class EigenSpectrum(Spectrum):
         return freeze(decomposition.other_side(A, self.vertex_vectors, self.singular_values))
 
     @property
+    def num_vertices(self) -> int:  # noqa: D102
+        return len(self.vertex_vectors)
+
+    @property
     def rank(self) -> int:
         """The number r of known eigenvalues."""
         return len(self.eigenvalues)
