@@ -134,12 +134,12 @@ class Slot(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its value."""
-        return np.shape(self.value)
+        return self.value.shape
 
     @property
     def size(self) -> int:
         """How many numbers it has."""
-        return np.size(self.value)
+        return self.value.size
 
 
 def slots(model: Parametrised, *, free_only: bool = True) -> list[Slot]:
@@ -156,10 +156,15 @@ def pack(model: Parametrised) -> np.ndarray:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def unpack(model: Model, theta: np.ndarray) -> Model:
-    """Return the model with its free hyperparameters set from a vector of coordinates."""
-    free = slots(model)
-    return replace(model, [slot.coordinate.inverse(part) for slot, part in zip(free, split(free, theta), strict=True)])
+def unpack(model: Model, theta: np.ndarray, free: Sequence[Slot] | None = None) -> Model:
+    """Return the model with its free hyperparameters set from a vector of coordinates.
+
+    ``free`` are the model's `slots`, where one model is filled again and again and they are known.
+    """
+    free = slots(model) if free is None else free
+    for slot, part in zip(free, split(free, theta), strict=True):
+        model = with_value(model, slot.path, np.asarray(slot.coordinate.inverse(part)))
+    return model
 
 
 def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
@@ -189,6 +194,25 @@ def with_value(node: Any, path: tuple[str | int, ...], value: Any) -> Any:
     copy.__dict__.update(node.__dict__)
     copy.__dict__[step] = with_value(node.__dict__[step], tuple(rest), value)
     return copy
+
+
+def transferred(model: Model, other: Parametrised) -> Model:
+    """Return a model with the values that another has for hyperparameters of the same name, free or not."""
+    known = {slot.name: slot.value for slot in slots(other, free_only=False)}
+    for slot in slots(model, free_only=False):
+        if slot.name in known and np.shape(known[slot.name]) == slot.shape:
+            model = with_value(model, slot.path, np.asarray(known[slot.name]))
+    return model
+
+
+def moved_as(model: Model, pattern: Parametrised, other: Parametrised) -> Model:
+    """Return a model with the values that another has for those hyperparameters that are free in a pattern."""
+    free = {slot.name for slot in slots(pattern)}
+    known = {slot.name: slot.value for slot in slots(other, free_only=False)}
+    for slot in slots(model, free_only=False):
+        if slot.name in free:
+            model = with_value(model, slot.path, np.asarray(known[slot.name]))
+    return model
 
 
 def bounds(model: Parametrised) -> np.ndarray:
@@ -248,11 +272,12 @@ def gather(model: Parametrised, gradients: Mapping[str, Any]) -> np.ndarray:
     found = []
     for field, node in vars(model).items():
         if isinstance(node, Parametrised):
-            found.append(np.asarray(gradients.get(field, np.zeros(len(pack(node))))))
+            found.append(gradients[field] if field in gradients else np.zeros(sum(slot.size for slot in slots(node))))
     for field, coordinate in declared(type(model)).items():
         if field not in model.fixed:
             value = getattr(model, field)
-            found.append(np.ravel(gradients.get(field, 0.0) * coordinate.slope(value) * np.ones_like(value)))
+            slope = gradients[field] * coordinate.slope(value) if field in gradients else np.zeros_like(value)
+            found.append(np.reshape(slope, -1))
     return np.concatenate(found) if found else np.zeros(0)
 
 

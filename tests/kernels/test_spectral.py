@@ -138,6 +138,44 @@ def test_the_matern_exponent_and_its_slope_are_smooth_through_the_limit(t):
     assert np.allclose(slope, exact_slope, rtol=1e-9)
 
 
+@pytest.mark.parametrize("rank", [None, 3])
+@pytest.mark.parametrize(
+    "make",
+    [
+        Matern,
+        lambda spectrum: Matern(spectrum, math.inf, 3.0),
+        lambda spectrum: Matern(spectrum, 1e4, 2.0, variance=3.0),
+        lambda spectrum: Matern(spectrum, 2.0, normalise=False, variance=3.0),
+        lambda spectrum: Matern(spectrum, fixed=("nu", "variance")),
+        lambda spectrum: Diffusion(spectrum, 2.0),
+        lambda spectrum: Diffusion(spectrum, normalise=False, fixed="variance"),
+        lambda spectrum: Bernstein(spectrum, BAND_PASS),
+        lambda spectrum: Matern(spectrum) + Diffusion(spectrum, 3.0),
+    ],
+)
+def test_gradients_by_the_chain_rule_are_the_complex_steps_of_the_whole_formula(hypergraph, make, rank, rng):
+    kernel = make(Spectrum.of(hypergraph, rank=rank))
+    structure = kernel.structure(None)
+    adjoint = Structure(rng.standard_normal(structure.weights.shape), np.asarray(rng.standard_normal()))
+    expected = parameters.pull_back(kernel, lambda moved: moved.structure(None), adjoint)
+    found = kernel.pull_back_structure(adjoint, None)
+    assert np.abs(found - expected).max() < 1e-12 * np.abs(expected).max()
+
+
+class Halved(Matern):
+    """A filter of its own on a base that knows its derivatives."""
+
+    def filter(self, eigenvalues):
+        return super().filter(eigenvalues / 2)
+
+
+def test_a_subclass_with_another_filter_has_that_filters_derivatives(hypergraph, rng):
+    kernel = Halved(Spectrum.of(hypergraph))
+    adjoint = Structure(rng.standard_normal(kernel.rank), np.asarray(0.7))
+    expected = parameters.pull_back(kernel, lambda moved: moved.structure(None), adjoint)
+    assert np.allclose(kernel.pull_back_structure(adjoint, None), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("lengthscale", [1e-3, 5.0, 1e3])
 @pytest.mark.parametrize("nu", [0.05, 30.0])
 def test_the_unnormalised_matern_is_finite_with_its_gradient_at_the_ends_of_its_range(hypergraph, nu, lengthscale):

@@ -144,3 +144,16 @@ def test_random_starts_that_cannot_be_evaluated_are_left_out(spectrum, drawn):
     learned = maximise(objective, model, n_starts=2)
     assert learned.converged
     assert learned.log_evidence == pytest.approx(objective.value(model), abs=1e-3)
+
+
+def test_no_point_is_evaluated_twice_in_a_row(spectrum, drawn):
+    class Watched(EvidenceObjective):
+        def value_and_gradient(self, model):
+            seen.append(tuple(parameters.pack(model)))
+            return super().value_and_gradient(model)
+
+    seen = []
+    model = start(Matern(spectrum, 1.5, 1.0))
+    learned = maximise(Watched(LowRankSolver(model.kernel, drawn.rows), drawn), model, n_starts=1, max_iterations=3)
+    assert learned.n_evaluations == len(seen)
+    assert all(now != before for now, before in zip(seen[1:], seen, strict=False))

@@ -48,6 +48,15 @@ def test_the_cholesky_route_agrees_with_the_lu_route():
     np.testing.assert_allclose(ours.reduced_diagonal(), theirs.reduced_diagonal(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3])
+def test_what_features_still_say_has_its_digits_whatever_their_weights(scale):
+    rng = np.random.default_rng(1)
+    F = rng.normal(size=(40, 12))
+    G, w = F.T @ F / 40, scale * np.exp(-rng.uniform(0, 16, 12))
+    expected = np.diag(np.linalg.solve(np.eye(12) + G * w, G))
+    np.testing.assert_allclose(_ByCholesky(G, np.sqrt(w)).reduced_diagonal(), expected, rtol=1e-11)
+
+
 def test_a_weight_that_rounding_takes_below_zero_does_no_harm():
     # A singular value of 1e-9 has eigenvalue 1 in floating point: its weight is zero, or a rounding error either way.
     wanted = capacitance(np.eye(3), np.array([2.0, 1.0, 0.0]))

@@ -24,6 +24,14 @@ class Point(NamedTuple):
     attempt: Attempt
 
 
+class Neighbour(NamedTuple):
+    """A mode at one size exponent: the exponent's log prior, what it reaches with that, and the mode itself."""
+
+    log_prior: float
+    height: float
+    attempt: Attempt
+
+
 class Averaged(NamedTuple):
     """The points averaged over, the heaviest first, and the curvature around the mode."""
 
@@ -37,7 +45,7 @@ class Averaged(NamedTuple):
         return float(1.0 / (weights**2).sum())
 
 
-def average(task: Task, attempt: Attempt, neighbours: Sequence[tuple[float, Attempt]], count: int) -> Averaged:
+def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count: int) -> Averaged:
     """Return hyperparameters to average over, drawn around modes and weighted by what they reach.
 
     Parameters
@@ -46,8 +54,8 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[tuple[float, Atte
         What was learned.
     attempt : Attempt
         The mode.
-    neighbours : sequence of (log prior, Attempt)
-        Modes at all size exponents that were tried, the best one's among them, with the exponents' log priors.
+    neighbours : sequence of Neighbour
+        Modes at all size exponents that were tried, the best one's among them.
     count : int
         Points to draw.
     """
@@ -57,18 +65,18 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[tuple[float, Atte
     if not curvature.root.size:
         return Averaged((Point(1.0, attempt),), curvature)
     offsets, log_densities = curvature.points(count)
-    heights = np.array([log_prior + other.objective for log_prior, other in neighbours])
+    heights = np.array([other.height for other in neighbours])
     shares = np.exp(heights - heights.max())
     shares = np.where(shares / shares.sum() < _NEGLIGIBLE, 0.0, shares)
     counts = _apportioned(shares / shares.sum(), count)
     found, log_weights, start = [], [], 0
-    for number, (log_prior, other) in zip(counts, neighbours, strict=True):
+    for number, other in zip(counts, neighbours, strict=True):
         for at in range(start, start + number):
-            reached, height = _moved(task, other, offsets[at])
+            reached, height = _moved(task, other.attempt, offsets[at])
             if np.isfinite(height):
                 found.append(reached)
                 # An exponent that is drawn in proportion to its share is not weighted by it once more.
-                log_weights.append(height + log_prior - log_densities[at] - np.log(number))
+                log_weights.append(height + other.log_prior - log_densities[at] - np.log(number))
         start += number
     if not found:
         return Averaged((Point(1.0, attempt),), curvature)

@@ -28,7 +28,7 @@ from hypergauss.solvers.costs import exact_cost
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
 KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {
-    "shaped-walk": ShapedWalk,
+    "auto": ShapedWalk,
     "walk": Walk,
     "matern": Matern,
     "diffusion": Diffusion,
@@ -47,13 +47,15 @@ class Blueprint(NamedTuple):
     """How to build the kernel once every relation's spectrum is known."""
 
     domain: Domain
-    build: Callable[[dict[str, Spectrum]], Kernel]
+    build: Callable[[dict[str, Spectrum], bool], Kernel]
     #: The relations whose size exponent is to be learned, and the exponents to start from or to keep.
     searched: tuple[str, ...]
     exponents: dict[str, float | None]
     rank: int | None
     #: None with a given kernel, which has made its choice.
     plan: Plan | None = None
+    #: Whether filters have a shape that is set free once all else is learned.
+    is_shaped: bool = False
 
     @classmethod
     def of(
@@ -79,8 +81,9 @@ class Blueprint(NamedTuple):
             return cls._with_kernel(domain, given, size_exponent, rank)
         name = None if kernel is None else _checks.one_of("kernel", kernel, tuple(KERNELS))
 
-        def build(spectra: dict[str, Spectrum]) -> Kernel:
-            return _combine({key: _named(name, each, standardises) for key, each in spectra.items()}, side, combine)
+        def build(spectra: dict[str, Spectrum], stiff: bool) -> Kernel:
+            named = {key: _named(name, each, standardises, stiff) for key, each in spectra.items()}
+            return _combine(named, side, combine)
 
         plan = plan_solver(
             domain.relations,
@@ -107,7 +110,8 @@ class Blueprint(NamedTuple):
         else:
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
-        return cls(domain, build, searched, exponents, rank, plan)
+        is_shaped = name in (None, "auto") and standardises and not plan.is_iterative
+        return cls(domain, build, searched, exponents, rank, plan, is_shaped)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -121,14 +125,15 @@ class Blueprint(NamedTuple):
                 "`size_exponent` and `rank` belong to the spectrum, which a given `kernel` brings along. "
                 "Set them in `Spectrum.of`, or name the kernel ('matern', 'diffusion', 'bernstein')."
             )
-        return cls(domain, lambda _: kernel, (), {}, None)
+        return cls(domain, lambda _, __: kernel, (), {}, None)
 
-    def kernel_at(self, exponents: Mapping[str, float | None]) -> Kernel:
-        """Return the kernel whose spectra have the given size exponents."""
+    def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
+        """Return the kernel whose spectra have the given size exponents; a stiff one keeps the shape of its filters."""
         relations = self.domain.relations
         if self.plan is not None and self.plan.is_iterative:
-            return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()})
-        return self.build({name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()})
+            return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()}, stiff)
+        spectra: dict[str, Spectrum] = {k: cached_spectrum(relations[k], self.rank, a) for k, a in exponents.items()}
+        return self.build(spectra, stiff)
 
     def exactly(self, num_sites: int) -> Blueprint | None:
         """Return the blueprint of the same model by an exact solver, or None where that does not fit in memory.
@@ -148,11 +153,15 @@ class Blueprint(NamedTuple):
         return self._replace(plan=Plan(False, chosen, other))
 
 
-def _named(name: str | None, spectrum: Spectrum, standardises: bool) -> Kernel:
+def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool) -> Kernel:
     """Return the kernel of a name, centred and scaled where there are eigenvectors to do it with."""
     if not (standardises and isinstance(spectrum, EigenSpectrum)):
-        return KERNELS[name or "matern"](spectrum)
-    return Standardised(KERNELS[name or "shaped-walk"](spectrum), level=LEVEL)
+        return KERNELS["matern" if name in (None, "auto") else name](spectrum)
+    if name in (None, "auto"):
+        part: SpectralKernel = ShapedWalk(spectrum, fixed=("shape",) if stiff else ())
+    else:
+        part = KERNELS[name](spectrum)
+    return Standardised(part, level=LEVEL)
 
 
 def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:

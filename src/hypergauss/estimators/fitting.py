@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
-from hypergauss.estimators.averaging import Averaged, average
+from hypergauss import parameters
+from hypergauss.estimators.averaging import Averaged, Neighbour, average
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.exceptions import ConvergenceError, LearningWarning
@@ -68,37 +69,58 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
 
 def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     exponents, profiles = dict(blueprint.exponents), {}
-    neighbours: list[tuple[float, Attempt]] = []
-    if blueprint.searched:
-        attempt: Attempt | None = None
-        for name in blueprint.searched:
-            profiles[name] = _profile(blueprint, task, exponents, name, attempt)
-            exponents[name], attempt = profiles[name].size_exponent, profiles[name].best
-        # A profile is learned coarsely; the model that it chose is learned out.
-        last = profiles[blueprint.searched[-1]]
-        attempt = task.learn(blueprint.kernel_at(exponents), attempt)
-        for exponent, outcome in zip(last.exponents, last.outcomes, strict=True):
-            neighbours.append((log_prior(exponent), attempt if exponent == last.size_exponent else outcome))
-    else:
-        attempt = task.learn(blueprint.kernel_at(exponents))
-        neighbours = [(0.0, attempt)]
+    attempt: Attempt | None = None
+    for name in blueprint.searched:
+        profiles[name] = _profile(blueprint, task, exponents, name, attempt)
+        exponents[name], attempt = profiles[name].size_exponent, profiles[name].best
+    if attempt is None and blueprint.is_shaped:
+        attempt = task.learn(blueprint.kernel_at(exponents, stiff=True), coarsely=True)
+    # A profile is learned coarsely, with stiff filters; the model that it chose is learned out.
+    attempt = task.learn(blueprint.kernel_at(exponents), attempt)
+    averaged = None
+    if count := task.num_points(attempt):
+        averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)
     found = {name: a for name, a in exponents.items() if a is not None}
-    averaged = average(task, attempt, neighbours, count) if (count := task.num_points(attempt)) else None
     posterior = task.posterior(attempt) if averaged is None else task.mixed(attempt, averaged.points)
     kept = {name: profile._replace(outcomes=()) for name, profile in profiles.items()}
-    return Fitted(
-        task.reported(attempt.learned.model), attempt.learned, posterior, found, kept, blueprint.plan, averaged
-    )
+    model = task.reported(attempt.learned.model)
+    return Fitted(model, attempt.learned, posterior, found, kept, blueprint.plan, averaged)
 
 
 def _profile(
     blueprint: Blueprint, task: Task, exponents: dict[str, float | None], name: str, start: Attempt | None
 ) -> Profile:
     """Search one relation's exponent, the others held."""
-    coarse = task.coarse_gain / len(task.rows)
 
     def learn_at(exponent: float, previous: Attempt | None, *, worthless_below: float) -> Attempt:
-        kernel = blueprint.kernel_at({**exponents, name: exponent})
-        return task.learn(kernel, previous or start, tolerance=coarse, worthless_below=worthless_below)
+        kernel = blueprint.kernel_at({**exponents, name: exponent}, stiff=True)
+        return task.learn(kernel, previous or start, coarsely=True, worthless_below=worthless_below)
 
     return search(learn_at)
+
+
+def _neighbours(
+    blueprint: Blueprint,
+    task: Task,
+    exponents: dict[str, float | None],
+    profiles: dict[str, Profile],
+    attempt: Attempt,
+) -> list[Neighbour]:
+    """Return the modes at the size exponents that were tried last, with the chosen one's shape of filters."""
+    if not profiles:
+        return [Neighbour(0.0, attempt.objective, attempt)]
+    name, profile = next(reversed(profiles.items()))
+    gain = attempt.objective - profile.best.objective
+    found = []
+    for exponent, outcome in zip(profile.exponents, profile.outcomes, strict=True):
+        prior = log_prior(exponent)
+        if exponent == profile.size_exponent:
+            found.append(Neighbour(prior, attempt.objective + prior, attempt))
+            continue
+        model = task.model(blueprint.kernel_at({**exponents, name: float(exponent)}))
+        model = parameters.transferred(model, attempt.learned.model)
+        stiff = task.model(blueprint.kernel_at({**exponents, name: float(exponent)}, stiff=True))
+        moved = parameters.moved_as(model, stiff, outcome.learned.model)
+        learned = outcome.learned._replace(model=moved)
+        found.append(Neighbour(prior, outcome.objective + gain + prior, Attempt(learned, outcome.solver)))
+    return found

@@ -145,15 +145,15 @@ class Task(ABC):
         kernel: Kernel,
         previous: Attempt | None = None,
         *,
-        tolerance: float | None = None,
+        coarsely: bool = False,
         worthless_below: float = -np.inf,
     ) -> Attempt:
         """Learn the hyperparameters with a kernel, from those of a previous attempt if there is one.
 
         Parameters
         ----------
-        tolerance : float, optional
-            The gain, for each observation, that ends a search: the objective's own if not given.
+        coarsely : bool
+            Whether what is found is only a place to start from, or one to pass over.
         worthless_below : float
             A search that cannot be expected to reach this is given up.
         """
@@ -161,7 +161,7 @@ class Task(ABC):
         solver = solver_for(kernel, self.rows, self.how.solver, self.how.inducing(kernel))
         state = None
         if previous is not None:
-            model = parameters.unpack(model, parameters.pack(previous.learned.model))
+            model = parameters.transferred(model, previous.learned.model)
             state = previous.learned.state
         learned = maximise(
             self.objective(solver, model, state),
@@ -169,7 +169,7 @@ class Task(ABC):
             priors=self.priors_for(model),
             n_starts=1 if previous is not None or solver.is_estimated else self.how.n_starts,
             max_iterations=self.how.max_iterations,
-            tolerance=tolerance,
+            tolerance=self.coarse_gain / len(self.rows) if coarsely else None,
             worthless_below=worthless_below,
             seed=self.how.seed,
             report=self.how.report,
@@ -192,7 +192,7 @@ class GaussianTask(Task):
         Settings.
     """
 
-    coarse_gain: ClassVar[float] = 1e-5  # evaluations are cheap, and ridges of the evidence long and flat
+    coarse_gain: ClassVar[float] = 1e-3
 
     def __init__(
         self, measured: Observations, centre: np.ndarray, scale: float, *, noise_variance: float, how: How
@@ -241,7 +241,7 @@ class LatentTask(Task):
         Settings.
     """
 
-    coarse_gain: ClassVar[float] = 1e-3  # each evaluation moves all sites
+    coarse_gain: ClassVar[float] = 3e-3  # each evaluation moves all sites
 
     def __init__(
         self,

@@ -23,21 +23,26 @@ class Mixing:
 
     def __init__(self, memory: int, damping: float = 1.0) -> None:
         self.memory, self.damping = memory, damping
-        self._residuals: list[np.ndarray] = []
-        self._points: list[np.ndarray] = []
+        self._latest: tuple[np.ndarray, np.ndarray] | None = None
+        #: What the point and the residual have changed by in each of the last steps, (memory, size) each.
+        self._steps: tuple[np.ndarray, np.ndarray] | None = None
 
     def next(self, x: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return where to go from x with g(x) = target: straight towards the target at first."""
-        residual = np.ravel(target - x)
-        if self._residuals and np.linalg.norm(residual) > _WORSE * np.linalg.norm(self._residuals[-1]):
-            self._residuals, self._points = [], []
-        self._residuals = [*self._residuals, residual][-1 - self.memory :]
-        self._points = [*self._points, np.ravel(x)][-1 - self.memory :]
-        step = self.damping * residual
-        if len(self._residuals) > 1:
-            F, X = np.diff(self._residuals, axis=0), np.diff(self._points, axis=0)
-            gram = F @ F.T
-            size = np.trace(gram) or 1.0  # steps that have changed nothing have nothing to say
-            weights = np.linalg.solve(gram + _DAMPING * size * np.eye(len(F)), F @ residual)
-            step = step - weights @ (X + self.damping * F)
+        here = (np.ravel(x), np.ravel(target - x))
+        residual = here[1]
+        before, self._latest = self._latest, here
+        if before is None or residual @ residual > _WORSE**2 * (before[1] @ before[1]):
+            self._steps = None
+            return x + self.damping * (target - x)
+        nothing = np.empty((0, residual.size))
+        X, F = (nothing, nothing) if self._steps is None else self._steps
+        oldest = max(len(X) + 1 - self.memory, 0)
+        X, F = np.vstack([X, here[0] - before[0]])[oldest:], np.vstack([F, residual - before[1]])[oldest:]
+        self._steps = X, F
+        gram = F @ F.T
+        size = np.trace(gram) or 1.0  # steps that have changed nothing have nothing to say
+        gram.flat[:: len(gram) + 1] += _DAMPING * size
+        weights = np.linalg.solve(gram, F @ residual)
+        step = self.damping * residual - weights @ X - self.damping * (weights @ F)
         return x + step.reshape(np.shape(x))

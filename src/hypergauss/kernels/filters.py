@@ -16,6 +16,8 @@ from hypergauss.spectrum import Spectrum
 
 #: Up to nu = 30, (2 nu / lengthscale^2)^-nu lies within 1e-240 and 1e140, whatever lengthscale learning may try.
 _LEAST_INVERSE_NU = 1 / 30
+#: Where log(1 + u) / u and its slope are series, whose next term would be below rounding.
+_SMALL = 1e-3
 
 #: What stands for a step at the largest eigenvalue: 0, but for a logarithm.
 _LEAST_STEP = 1e-300
@@ -95,6 +97,16 @@ class Matern(SpectralKernel):
         """Return (2 nu / lengthscale^2)^-nu, what the paper's form has at the eigenvalue 0."""
         return np.exp(-np.log(2 / (self.inverse_nu * self.lengthscale**2)) / self.inverse_nu)
 
+    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray]:
+        """Return those of log phi = -log1p(x / nu) nu, x = lengthscale^2 l / 2, in 1/nu and the lengthscale."""
+        t, lengthscale = self.inverse_nu, self.lengthscale
+        x = lengthscale**2 * eigenvalues / 2
+        in_t, in_lengthscale = -_log1p_ratio_slope(x, t), -2 * x / (1 + t * x) / lengthscale
+        if not self.normalise:  # the logarithm of the paper's factor is -log(2 / (t lengthscale^2)) / t
+            in_t += (np.log(2 / (t * lengthscale**2)) + 1) / t**2
+            in_lengthscale += 2 / (t * lengthscale)
+        return {"inverse_nu": in_t, "lengthscale": in_lengthscale}
+
     def ellipse_bound(self, left: np.ndarray) -> np.ndarray:
         """Return phi at ``left``: its modulus is largest next to its one singularity, at -2 nu / lengthscale^2."""
         t, half = float(self.inverse_nu), float(self.lengthscale) ** 2 / 2
@@ -133,6 +145,9 @@ class Diffusion(SpectralKernel):
 
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.exp(-self.beta * eigenvalues)
+
+    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray]:  # noqa: D102
+        return {"beta": -eigenvalues}
 
     def ellipse_bound(self, left: np.ndarray) -> np.ndarray:
         """Return phi at ``left``, where its modulus is largest."""
@@ -183,6 +198,9 @@ class Walk(SpectralKernel):
 
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.exp(self.steps * self._log_step(eigenvalues))
+
+    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray]:  # noqa: D102
+        return {"steps": self._log_step(eigenvalues)}
 
     def root_ellipse_bound(self, left: np.ndarray) -> None:  # noqa: ARG002
         """Return None: it branches at the largest eigenvalue, so degrees of polynomials are measured."""
@@ -331,10 +349,22 @@ def _restrict(coefficients: np.ndarray, left: float, right: float) -> np.ndarray
     return values[:, 0]
 
 
+def _log1p_ratio_slope(x: np.ndarray, t: Any) -> np.ndarray:
+    """Return the derivative of log(1 + t x) / t in t, continued to -x^2 / 2 at t = 0."""
+    u = t * x
+    small = u < _SMALL
+    safe = np.where(small, 1.0, u)
+    series = u * (2 / 3 - u * (3 / 4 - u * (4 / 5 - u * (5 / 6)))) - 1 / 2
+    return x**2 * np.where(small, series, (1 / (1 + safe) - np.log1p(safe) / safe) / safe)
+
+
 def _log1p_ratio(x: np.ndarray, t: Any) -> np.ndarray:
     """Return log(1 + t x) / t, continued to x at t = 0, with exact derivatives there and on the way."""
-    small = np.real(t * x) < 1e-5
+    u = t * x
+    if np.isrealobj(u):
+        return x * np.divide(np.log1p(u), u, out=np.ones_like(u), where=u != 0)
+    small = u.real < _SMALL
     safe = np.where(small, 1.0, t)
-    series = x * (1 - t * x / 2 + (t * x) ** 2 / 3)
+    series = x * (1 - u * (1 / 2 - u * (1 / 3 - u * (1 / 4 - u * (1 / 5 - u / 6)))))
     # SciPy's logarithm keeps the digits of complex numbers near 1, which NumPy's loses.
     return np.where(small, series, log1p(safe * x) / safe)

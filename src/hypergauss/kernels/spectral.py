@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from hypergauss import _checks, parameters
-from hypergauss.kernels.base import Kernel, Structure
+from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.parameters import positive
 from hypergauss.spectrum import EigenSpectrum, Spectrum, chebyshev
@@ -86,6 +86,12 @@ class SpectralKernel(Kernel):
         self.variance = np.asarray(_checks.positive("variance", variance))
         self.fixed = self.check_fixed(fixed)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Let a subclass that writes another filter have that filter's derivatives, not those of its base."""
+        super().__init_subclass__(**options)
+        if {"filter", "filter_range"} & set(vars(cls)) and "log_slopes" not in vars(cls):
+            cls.log_slopes = SpectralKernel.log_slopes  # type: ignore[method-assign]
+
     @abstractmethod
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return phi >= 0 at the given eigenvalues."""
@@ -94,6 +100,13 @@ class SpectralKernel(Kernel):
         """Return bounds of phi over [low, high]; a decreasing filter has them at the ends."""
         ends = self.filter(np.array([low, high]))
         return ends[1], ends[0]
+
+    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray] | None:  # noqa: ARG002
+        """Return the derivative of log phi in each hyperparameter of a decreasing filter, by field, at eigenvalues.
+
+        None, the rule, leaves derivatives to complex steps of `filter`.
+        """
+        return None
 
     def ellipse_bound(self, left: np.ndarray) -> np.ndarray | None:  # noqa: ARG002
         """Return the largest modulus of phi over ellipses with foci 0 and the largest eigenvalue.
@@ -125,7 +138,13 @@ class SpectralKernel(Kernel):
 
     def pull_back_filter(self, in_known: np.ndarray, in_background: Any) -> np.ndarray:
         """Return the gradient of a number with these slopes in `values_on_spectrum`."""
-        return parameters.pull_back(self, lambda kernel: kernel.values_on_spectrum(), (in_known, in_background))
+        low, high = self.spectrum.rest
+        in_log_phi = self.log_slopes(np.append(self.spectrum.nodes, (low, high)))
+        if in_log_phi is None:
+            return parameters.pull_back(self, lambda kernel: kernel.values_on_spectrum(), (in_known, in_background))
+        in_log = in_known * self.filter(self.spectrum.nodes), in_background / 2 * self.filter(np.array([low, high]))
+        both = np.concatenate(in_log)
+        return parameters.gather(self, {field: both @ slope for field, slope in in_log_phi.items()})
 
     def mean_above(self, edge: float) -> Any:
         """Return the mean of the filter over all eigenvalues above an edge; its value at the upper end if none is."""
@@ -172,6 +191,24 @@ class SpectralKernel(Kernel):
         known, rest, scale = self.density()
         background = (rest[0] + rest[1]) / 2
         return Structure(scale * (known - background), np.asarray(scale * background))
+
+    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: Vertices | None) -> np.ndarray:  # noqa: ARG002
+        """Return the gradient by way of phi, from weights = s (phi - b) and remainder = s b.
+
+        s is the variance, divided by the mean of phi over all eigenvalues if the kernel is normalised.
+        """
+        known, rest, scale = self.density()
+        background = (rest[0] + rest[1]) / 2
+        in_scale = adjoint.weights @ (known - background) + adjoint.remainder * background
+        in_known = scale * adjoint.weights
+        in_background = scale * (adjoint.remainder - adjoint.weights.sum())
+        in_log_scale = in_scale * scale
+        if self.normalise:
+            in_mean = in_log_scale * scale / self.variance
+            in_known -= in_mean * self.spectrum.node_weights
+            in_background -= in_mean * self.spectrum.rest_share
+        of_variance = parameters.gather(self, {"variance": in_log_scale / self.variance})
+        return of_variance + self.pull_back_filter(in_known, in_background)
 
     def cross(self, left: Vertices, right: Vertices) -> np.ndarray:  # noqa: D102
         weights, remainder = self.structure(left)

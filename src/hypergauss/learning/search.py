@@ -187,7 +187,7 @@ def climb(
         end = _ascend_estimate(loss, theta, limits, max_iterations, tolerance, report)
     else:
         end = _ascend(loss, theta, limits, max_iterations, tolerance, worthless_below, report)
-    reached = parameters.unpack(model, end.theta)
+    reached = loss.model(end.theta)
     return Learned(
         model=reached,
         log_evidence=end.value - float(log_prior(reached, matched)),
@@ -237,22 +237,27 @@ class _Loss:
 
     def __init__(self, objective: Objective, template: Parametrised, priors: Matched) -> None:
         self.objective, self.template, self.priors = objective, template, priors
+        self.free = parameters.slots(template)
         self.scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
         self.evaluations = 0
         self.worst = -np.inf
+
+    def model(self, theta: np.ndarray) -> Any:
+        """Return the model of these coordinates."""
+        return parameters.unpack(self.template, theta, self.free)
 
     @np.errstate(all="ignore")
     def at(self, theta: np.ndarray) -> float:
         """Return the loss where no gradient is needed."""
         self.evaluations += 1
-        model = parameters.unpack(self.template, theta)
+        model = self.model(theta)
         value = self.objective.value(model) + log_prior(model, self.priors)
         return -self.scale * value if np.isfinite(value) else _FAILED
 
     @np.errstate(all="ignore")
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         self.evaluations += 1
-        model = parameters.unpack(self.template, theta)
+        model = self.model(theta)
         try:
             value, gradient = self.objective.value_and_gradient(model)
         except NumericalError:  # beyond what the arithmetic can carry
@@ -269,7 +274,7 @@ class _Loss:
     def local_model(self, theta: np.ndarray) -> LocalModel:
         """Return an estimated objective plus log prior around a point."""
         self.evaluations += 1
-        model = parameters.unpack(self.template, theta)
+        model = self.model(theta)
         found = self.objective.local_model(model)  # type: ignore[attr-defined]
         if not self.priors:
             return found
@@ -277,7 +282,7 @@ class _Loss:
 
         def gain(there: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = found.gain(there)
-            moved = parameters.unpack(self.template, there)
+            moved = self.model(there)
             prior = log_prior(moved, self.priors) - here
             return value + prior, gradient + log_prior_gradient(moved, self.priors)
 
@@ -302,7 +307,8 @@ def _ascend(
     scale = loss.scale
     if max_iterations == 0 or not len(start):
         return _evaluated(loss, start)
-    trace = [-loss(start)[0] / scale]
+    trace: list[float] = []
+    lowest = (np.inf, start)
     tell = _teller(report)
 
     def follow(intermediate_result: Any) -> None:
@@ -311,12 +317,13 @@ def _ascend(
         if trace[-1] + _HOPE * (trace[-1] - trace[-2]) < worthless_below:
             raise StopIteration
 
-    lowest = [(trace[0] * -scale, start)]
-
     def watched(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal lowest
         value, gradient = loss(theta)
-        if value < lowest[0][0]:
-            lowest[0] = (value, theta.copy())
+        if not trace:
+            trace.append(-value / scale)
+        if value < lowest[0]:
+            lowest = (value, theta.copy())
         return value, gradient
 
     enough = loss.objective.least_gain if tolerance is None else tolerance
@@ -326,7 +333,7 @@ def _ascend(
     stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
     converged = bool(result.success) or (stalled and result.nit < max_iterations)
     # The search may end on a point that could not be evaluated, where the gradient is zero; the lowest seen counts.
-    value, theta = lowest[0]
+    value, theta = lowest
     height = -np.inf if value >= _FAILED else -value / scale
     return Ascent(
         theta,
@@ -351,7 +358,7 @@ def _ascend_estimate(
         return _evaluated(loss, start)
     return climb_by_gradients(
         loss.local_model,
-        [start, *loss.objective.further_starts(parameters.unpack(loss.template, start), loss.priors)],  # type: ignore[attr-defined]
+        [start, *loss.objective.further_starts(loss.model(start), loss.priors)],  # type: ignore[attr-defined]
         limits,
         max_iterations=max_iterations,
         least_gain=lambda: (loss.objective.least_gain if tolerance is None else tolerance) / loss.scale,

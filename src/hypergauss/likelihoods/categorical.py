@@ -60,22 +60,22 @@ class Softmax(LatentForEachClass):
 
     def log_density(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         relative = latents - latents.max(axis=1, keepdims=True)
-        return _pick(relative, y) - np.log(np.exp(relative).sum(axis=1))
+        return relative[_is_own(latents, y)] - np.log(np.exp(relative).sum(axis=1))
 
     def expected_log_density(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.expectation(mean, variance, y).value
 
     def expectation(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Expectation:  # noqa: D102
         found = _expected_log_sum(mean, variance)
-        own = np.arange(self.num_classes) == y.astype(int)[:, None]
-        return Expectation(_pick(mean, y) - found.value, own - found.in_mean, -found.in_variance)
+        own = _is_own(mean, y)
+        return Expectation(mean[own] - found.value, own - found.in_mean, -found.in_variance)
 
     def probabilities(self, mean: np.ndarray, variance: np.ndarray) -> np.ndarray:  # noqa: D102
         raw = np.maximum(_expected_log_sum(mean, variance).in_mean, 0.0)
         return raw / raw.sum(axis=1, keepdims=True)
 
     def slope(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
-        return (np.arange(self.num_classes) == y.astype(int)[:, None]) - softmax(latents, axis=1)
+        return _is_own(latents, y) - softmax(latents, axis=1)
 
     def curvature(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102, ARG002
         p = softmax(latents, axis=1)
@@ -203,41 +203,40 @@ def _on_lattice(mean: np.ndarray, variance: np.ndarray, spread: float) -> _LogSu
 
 def _largest(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return the probability that the latent of each vertex's label is its largest, by quadrature over that latent."""
-    below, _, _ = _below(mean, variance, label)
-    return np.prod(below, axis=1) @ hermite()[1]
+    below, _, _ = _below(mean, variance, _is_own(mean, label))
+    return below.prod(axis=1) @ hermite()[1]
 
 
-def _below(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Phi of each class but the label's at nodes of the label's latent, its arguments (n, C, q), and deviations.
+def _below(mean: np.ndarray, variance: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return Phi of every class but the label's at nodes of the label's latent, and its arguments, (n, C - 1, q).
 
-    The label's own Phi counts as 1.
+    Then the deviations of these classes, (n, C - 1, 1); ``own`` tells which class is the label's, shape (n, C).
     """
-    f = gaussian_nodes(_pick(mean, label), _pick(variance, label), hermite()[0])  # (n, q)
-    std = np.sqrt(np.maximum(variance, 1e-10))
-    x = (f[:, None, :] - mean[:, :, None]) / std[:, :, None]
-    below = erfc(-x / np.sqrt(2)) / 2 * (1 - 2 * _SQUASH) + _SQUASH
-    np.put_along_axis(below, label.astype(int)[:, None, None], 1.0, axis=1)
-    return below, x, std
+    others = (len(mean), -1, 1)
+    f = gaussian_nodes(mean[own], variance[own], hermite()[0])  # (n, q)
+    std = np.sqrt(np.maximum(variance[~own], 1e-10)).reshape(others)
+    x = (f[:, None, :] - mean[~own].reshape(others)) / std
+    return erfc(x * -np.sqrt(0.5)) * (0.5 - _SQUASH) + _SQUASH, x, std
 
 
 def _largest_with_slopes(
     mean: np.ndarray, variance: np.ndarray, label: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the same and its slopes in means and variances, (n, C)."""
-    below, x, std = _below(mean, variance, label)
+    own = _is_own(mean, label)
+    below, x, std = _below(mean, variance, own)
     z, weights = hermite()
-    density = np.exp(-(x**2) / 2) * ((1 - 2 * _SQUASH) / np.sqrt(2 * np.pi)) / std[:, :, None]
-    own = label.astype(int)[:, None]
-    np.put_along_axis(density, own[:, :, None], 0.0, axis=1)
-    product = np.prod(below, axis=1) * weights
-    falls = product[:, None, :] * (density / below)  # what moving f_c up, or a mean_j down, adds
-    in_mean = -falls.sum(axis=2)
-    in_std = -(falls * x).sum(axis=2)
+    density = np.exp(x * x / -2) * ((1 - 2 * _SQUASH) / np.sqrt(2 * np.pi)) / std
+    product = below.prod(axis=1) * weights
+    falls = product[:, None, :] * density / below  # what moving f_c up, or a mean_j down, adds
     along = falls.sum(axis=1)
-    np.put_along_axis(in_mean, own, along.sum(axis=1, keepdims=True), axis=1)
-    np.put_along_axis(in_std, own, (along @ z)[:, None], axis=1)
-    return product.sum(axis=1), in_mean, in_std / (2 * std)
+    in_mean, in_variance = np.empty_like(mean), np.empty_like(mean)
+    in_mean[~own], in_mean[own] = -falls.sum(axis=2).ravel(), along.sum(axis=1)
+    in_variance[~own] = -np.einsum("ncq,ncq->nc", falls, x).ravel() / (2 * std.ravel())
+    in_variance[own] = along @ z / (2 * np.sqrt(np.maximum(variance[own], 1e-10)))
+    return product.sum(axis=1), in_mean, in_variance
 
 
-def _pick(values: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(values, y.astype(int)[:, None], axis=1)[:, 0]
+def _is_own(values: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Return which of the classes, the columns of an array, each vertex's label is, shape (n, C)."""
+    return np.arange(values.shape[1]) == label.astype(int)[:, None]

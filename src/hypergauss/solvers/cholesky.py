@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
-from scipy.linalg.lapack import dpotri
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from hypergauss.exceptions import NumericalError
 
 
 def cholesky(matrix: np.ndarray) -> np.ndarray:
     """Return the lower factor of a covariance, or say why there is none."""
-    try:
-        return scipy.linalg.cholesky(matrix, lower=True, check_finite=False)
-    except (np.linalg.LinAlgError, ValueError) as error:
+    factor, info = dpotrf(matrix, lower=1, clean=1)
+    if info != 0:
         raise NumericalError(
             f"The covariance of the {len(matrix)} observations is not positive definite. Likely causes: a "
             "noise variance too small for the kernel's variance, or a product of kernels that is nearly singular."
-        ) from error
+        )
+    return factor
 
 
 def inverse_of_factor(factor: np.ndarray) -> np.ndarray:

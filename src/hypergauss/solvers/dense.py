@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.blas import dtrsm
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
@@ -64,6 +65,8 @@ class DenseSolver(ExactSolver):
     def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
         K = self._covariance(kernel)
         try:
+            if (sites.precision >= 0).all():
+                return _all_at_once(K, mean, sites)
             found = [_condition(K, *site) for site in relative_sites(mean, sites)]
         except NumericalError:
             return Marginals.improper(sites)
@@ -110,18 +113,50 @@ def _condition(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLate
     if (b < 0).any():
         return _condition_by_lu(K, relative, b)
     root = np.sqrt(b)
-    M = root[:, None] * K * root
-    M[np.diag_indices_from(M)] += 1.0
+    scaled = K * root
+    M = scaled * root[:, None]
+    M.flat[:: len(M) + 1] += 1.0
     factor = cholesky(M)
-    half = scipy.linalg.solve_triangular(factor, root[:, None] * K, lower=True, check_finite=False)
+    # L^-1 B^1/2 K, transposed: K is symmetric, and a solve from the right is the quicker one.
+    half = dtrsm(1.0, factor, scaled, side=1, lower=1, trans_a=1).T
 
     def smooth(x: np.ndarray) -> np.ndarray:
         return K @ x - half.T @ (half @ x)  # S = K - half' half
 
     centred = smooth(relative)
-    variance = np.diagonal(K) - (half**2).sum(axis=0)
+    variance = K.diagonal() - np.einsum("ij,ij->j", half, half)
     log_z = float(relative @ centred) / 2 - float(np.log(np.diagonal(factor)).sum())
     return _DenseLatent(centred, variance, log_z, smooth, lambda: root[:, None] * inverse_of_factor(factor) * root)
+
+
+def _all_at_once(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:
+    """Return the marginals where no precision is negative: one pass over all latents, but for their triangular solves.
+
+    With I + B^1/2 K B^1/2 = L L' and T = L^-1 B^1/2 K, S = K - T'T.
+    """
+    root = np.sqrt(sites.precision.T, order="C")  # (L, n)
+    scaled = root[:, :, None] * K
+    M = scaled * root[:, None, :]
+    M[:, np.arange(len(K)), np.arange(len(K))] += 1.0
+    try:
+        factors = np.linalg.cholesky(M)
+    except np.linalg.LinAlgError as error:
+        raise NumericalError("The covariance of the sites is not positive definite.") from error
+    # Transposed: arrays by rows are LAPACK's by columns, and a solve from the right is the quicker one.
+    pairs = zip(scaled, factors, strict=True)
+    T = np.stack([dtrsm(1.0, factor.T, own.T, side=1, lower=0, overwrite_b=1).T for own, factor in pairs])
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        inside = np.matmul(T, x.T[:, :, None])
+        return K @ x - np.matmul(T.transpose(0, 2, 1), inside)[:, :, 0].T
+
+    relative = sites.shift - sites.precision * mean
+    centred = smooth(relative)
+    variance = K.diagonal()[:, None] - np.einsum("lij,lij->jl", T, T)
+    at_mean = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
+    log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum()
+    log_z = float(at_mean + ((relative * centred).sum() - log_det) / 2)
+    return Marginals(mean + centred, variance, log_z, bool(np.isfinite(log_z)), smooth=smooth)
 
 
 def _condition_by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:

@@ -211,6 +211,8 @@ class LowRankPosterior(Posterior):
     def __init__(self, prior: Prior, sites: Sites) -> None:
         super().__init__(prior, sites)
         rank = check_rank(prior.kernel)
+        # Where it is one number for all vertices it is known once and for all.
+        self._uniform = prior.kernel.remainder(None) if prior.kernel.has_uniform_remainder else None
         self._d = self._remainder(sites.rows) + sites.variance
         G = np.zeros((rank, rank))
         for part, F in _feature_chunks(prior.kernel, sites.rows):
@@ -285,9 +287,9 @@ class LowRankPosterior(Posterior):
         return total
 
     def _remainder(self, rows: np.ndarray) -> np.ndarray:
-        kernel = self.prior.kernel
-        inputs = None if kernel.has_uniform_remainder else kernel.inputs(rows)
-        return np.broadcast_to(kernel.remainder(inputs), len(rows))
+        if self._uniform is not None:
+            return np.broadcast_to(self._uniform, len(rows))
+        return np.broadcast_to(self.prior.kernel.remainder(self.prior.kernel.inputs(rows)), len(rows))
 
     def _share(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which rows are observed, and rho at each row, 0 if it is not."""

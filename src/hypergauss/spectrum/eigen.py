@@ -137,6 +137,10 @@ class EigenSpectrum(Spectrum):
         return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
 
     @property
+    def num_vertices(self) -> int:  # noqa: D102
+        return len(self.vertex_vectors)
+
+    @property
     def rank(self) -> int:
         """The number r of known eigenvalues."""
         return len(self.eigenvalues)
@@ -153,9 +157,9 @@ class EigenSpectrum(Spectrum):
     def nodes(self) -> np.ndarray:  # noqa: D102
         return self.eigenvalues
 
-    @property
+    @cached_property
     def node_weights(self) -> np.ndarray:  # noqa: D102
-        return np.full(self.rank, 1.0 / max(self.num_vertices, 1))
+        return freeze(np.full(self.rank, 1.0 / max(self.num_vertices, 1)))
 
     @property
     def rest_share(self) -> float:  # noqa: D102

@@ -205,9 +205,10 @@ def normalised_rows(hypergraph: Hypergraph, rows: sp.csr_array, size_exponent: f
     weights = hypergraph.weights * np.exp(
         log_factors - log_factors.max(initial=0.0 if not len(log_factors) else -np.inf)
     )
-    left = sp.diags_array(_inverse_root(rows @ weights))
-    right = sp.diags_array(np.sqrt(weights) * _inverse_root(edge_degrees))
-    return sp.csr_array(left @ rows @ right)
+    left, right = _inverse_root(rows @ weights), np.sqrt(weights) * _inverse_root(edge_degrees)
+    # By its entries: products with diagonal matrices would take longer than the decomposition of a small one.
+    entries = np.repeat(left, np.diff(rows.indptr)) * rows.data * right[rows.indices]
+    return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def zhou_laplacian(hypergraph: Hypergraph, size_exponent: float = 0.0) -> ZhouLaplacian:
