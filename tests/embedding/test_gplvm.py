@@ -159,7 +159,8 @@ def test_the_sparse_model_with_few_inducing_vertices_is_close_to_the_exact_one(f
 
 
 def test_nu_and_lengthscale_are_learned_if_not_fixed():
-    model = quick(fixed=(), max_iterations=30, priors={"nu": LogNormal(1.5, 0.05)})
+    # Later iterations turn on rounding: the lengthscale is at its bound, and the evidence all but level.
+    model = quick(fixed=(), max_iterations=20, priors={"nu": LogNormal(1.5, 0.05)})
     with pytest.warns(LearningWarning):
         model.fit(SMALL)
     assert float(model.kernel_.lengthscale) != 5.0
