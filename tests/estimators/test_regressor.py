@@ -9,6 +9,7 @@ from hypergauss.datasets import load_automobiles
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.exceptions import LearningWarning
 from hypergauss.kernels import Linear, Matern
+from hypergauss.solvers.work import Work
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes, random_hypergraph, relabelled
 
@@ -428,7 +429,8 @@ def test_a_prior_on_what_may_be_negative_is_refused(problem):
 
 def test_the_search_counts_the_cost_of_dense_kernels(rng):
     H = hypergraph_of_sizes(2500, [3] * 40, seed=0)
-    options = {"kernel": None, "combine": "sum", "size_exponent": "auto", "rank": None, "num_sites": 2000}
+    options = {"kernel": None, "combine": "sum", "size_exponent": "auto", "rank": None}
+    options["work"] = Work(2000, from_all=True)
     assert Blueprint.of(H, covariates=None, **options).searched == ("hypergraph",)
     assert Blueprint.of(H, covariates=rng.normal(size=2500), **options).searched == ()
 

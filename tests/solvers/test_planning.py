@@ -14,6 +14,7 @@ from hypergauss.exceptions import InsufficientMemoryError
 from hypergauss.report.content import _layout
 from hypergauss.solvers import choose
 from hypergauss.solvers.choose import plan_solver
+from hypergauss.solvers.work import Work
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +28,13 @@ def large():
 
 
 def test_small_problems_are_solved_exactly(small):
-    plan = plan_solver(small, 100)
+    plan = plan_solver(small, Work(100))
     assert not plan.is_iterative
     assert plan.chosen.seconds < 60
 
 
 def test_large_problems_are_solved_iteratively_and_say_so_in_one_line(large):
-    plan = plan_solver(large, 10_000)
+    plan = plan_solver(large, Work(10_000))
     assert plan.is_iterative
     assert plan.chosen.seconds < plan.other.seconds
     assert str(plan).startswith("iterative solver, predicted to take")
@@ -41,30 +42,30 @@ def test_large_problems_are_solved_iteratively_and_say_so_in_one_line(large):
 
 
 def test_a_solver_that_is_asked_for_is_taken(small, large):
-    assert plan_solver(small, 100, solver="iterative").is_iterative
-    assert plan_solver(small, 100, solver=hg.Iterative(tolerance=1e-4)).is_iterative
-    assert not plan_solver(small, 100, solver="dense").is_iterative
-    assert not plan_solver(large, 1000, rank=20).is_iterative  # a truncated spectrum has eigenvectors
+    assert plan_solver(small, Work(100), solver="iterative").is_iterative
+    assert plan_solver(small, Work(100), solver=hg.Iterative(tolerance=1e-4)).is_iterative
+    assert not plan_solver(small, Work(100), solver="dense").is_iterative
+    assert not plan_solver(large, Work(1000), rank=20).is_iterative  # a truncated spectrum has eigenvectors
 
 
 def test_what_will_not_fit_is_refused_with_the_figure_and_the_alternative(large):
     with pytest.raises(InsufficientMemoryError, match=r"need [\d.e+]+ GB.*solver='iterative'"):
-        plan_solver(large, 10**6, solver="dense")
+        plan_solver(large, Work(10**6), solver="dense")
     assert issubclass(InsufficientMemoryError, MemoryError)
 
 
 def test_memory_that_is_short_moves_the_choice(small, monkeypatch):
-    exact = plan_solver(small, 100).chosen
+    exact = plan_solver(small, Work(100)).chosen
     monkeypatch.setattr(choose, "available_memory", lambda: exact.bytes)  # of which a share may be used
-    assert plan_solver(small, 100).is_iterative
+    assert plan_solver(small, Work(100)).is_iterative
     monkeypatch.setattr(choose, "available_memory", lambda: 1.0)
     with pytest.raises(InsufficientMemoryError, match="more memory"):
-        plan_solver(small, 100)
+        plan_solver(small, Work(100))
 
 
 def test_predictions_grow_with_the_problem():
     costs = [
-        plan_solver({"h": make_planted_hypergraph(n, n, random_state=0).hypergraph}, n // 5, solver="iterative")
+        plan_solver({"h": make_planted_hypergraph(n, n, random_state=0).hypergraph}, Work(n // 5), solver="iterative")
         for n in (1000, 10_000)
     ]
     assert costs[1].chosen.bytes > 5 * costs[0].chosen.bytes
@@ -101,7 +102,7 @@ def test_settings_are_checked_before_anything_else():
 
 def test_what_products_cannot_follow_is_left_to_eigenvectors(large):
     H = large["hypergraph"]
-    options = {"kernel": None, "combine": "sum", "rank": None, "num_sites": 100}
+    options = {"kernel": None, "combine": "sum", "rank": None, "work": Work(100)}
     plain = Blueprint.of(H, covariates=None, size_exponent="auto", **options)
     assert plain.plan.is_iterative
     with pytest.raises(InsufficientMemoryError, match="covariates without features"):

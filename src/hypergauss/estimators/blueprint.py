@@ -22,9 +22,8 @@ from hypergauss.kernels import (
     Sum,
     Walk,
 )
-from hypergauss.learning.size_exponent import search_cost
 from hypergauss.solvers.choose import Choice, Plan, memory_limit, plan_solver
-from hypergauss.solvers.costs import exact_cost
+from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
 KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {
@@ -38,9 +37,6 @@ COMBINATIONS = ("sum", "product")
 
 #: The prior variance of the level, relative to the variance that the rest starts from.
 LEVEL = 1.0
-
-#: Operations up to which searching the size exponent is part of every fit: some twenty seconds on two cores.
-AFFORDABLE = 1e12
 
 
 class Blueprint(NamedTuple):
@@ -67,7 +63,7 @@ class Blueprint(NamedTuple):
         combine: str,
         size_exponent: float | str,
         rank: int | None,
-        num_sites: int,
+        work: Work,
         solver: Choice = "auto",
         needs_eigenvectors: bool = False,
         standardises: bool = True,
@@ -85,28 +81,29 @@ class Blueprint(NamedTuple):
             named = {key: _named(name, each, standardises, stiff) for key, each in spectra.items()}
             return _combine(named, side, combine)
 
+        if isinstance(size_exponent, str):
+            _checks.one_of("size_exponent", size_exponent, ("auto", "learn"))
+        hypergraphs = tuple(name for name, relation in domain.relations.items() if not isinstance(relation, Graph))
         plan = plan_solver(
             domain.relations,
-            num_sites,
+            work,
             solver=solver,
             rank=rank,
             needs_eigenvectors=needs_eigenvectors
             or size_exponent == "learn"
             or _is_beyond_products(side, combine, len(domain.relations)),
+            is_dense=side is not None and side.rank is None,
+            searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
         )
-        hypergraphs = tuple(name for name, relation in domain.relations.items() if not isinstance(relation, Graph))
         searched: tuple[str, ...] = ()
         value = 0.0
         if isinstance(size_exponent, str):
-            _checks.one_of("size_exponent", size_exponent, ("auto", "learn"))
-            dense = side is not None and side.rank is None
             if plan.is_iterative and size_exponent == "learn":
                 raise ValueError(
                     "`size_exponent='learn'` compares log evidences, which the iterative solver only estimates. Give a "
                     "number, or learn it on a part of the hypergraph."
                 )
-            affordable = _search_cost(domain, hypergraphs, rank, num_sites, dense) <= AFFORDABLE
-            searched = hypergraphs if size_exponent == "learn" or (affordable and not plan.is_iterative) else ()
+            searched = hypergraphs if plan.exact.searches and not plan.is_iterative else ()
         else:
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
@@ -135,22 +132,28 @@ class Blueprint(NamedTuple):
         spectra: dict[str, Spectrum] = {k: cached_spectrum(relations[k], self.rank, a) for k, a in exponents.items()}
         return self.build(spectra, stiff)
 
-    def exactly(self, num_sites: int) -> Blueprint | None:
+    def learning_size(self, num_sites: int) -> int:
+        """Return how many of the observations to learn from: all of them with a given kernel, as nothing is planned."""
+        return num_sites if self.plan is None else min(self.plan.learning_size, num_sites)
+
+    @property
+    def num_points(self) -> int:
+        """How many values of the hyperparameters to average over."""
+        return 0 if self.plan is None else self.plan.exact.num_points
+
+    def exactly(self, work: Work) -> Blueprint | None:
         """Return the blueprint of the same model by an exact solver, or None where that does not fit in memory.
 
         A given kernel has eigenvectors or has not.
         """
-        relations = self.domain.relations
         plan = self.plan
         if plan is None:
-            has_eigenvectors = self.kernel_at(self.exponents).has_eigenvectors
-            chosen = exact_cost(relations, num_sites, self.rank, "auto") if has_eigenvectors else None
-            other = None
-        else:
-            chosen, other = plan.other if plan.is_iterative else None, plan.chosen
-        if chosen is None or chosen.bytes > memory_limit():
+            if not self.kernel_at(self.exponents).has_eigenvectors:
+                return None
+            plan = plan_solver(self.domain.relations, work._replace(from_all=True), solver="iterative", rank=self.rank)
+        elif not plan.is_iterative:
             return None
-        return self._replace(plan=Plan(False, chosen, other))
+        return None if plan.exact.cost.bytes > memory_limit() else self._replace(plan=plan._replace(is_iterative=False))
 
 
 def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool) -> Kernel:
@@ -194,11 +197,3 @@ def _covariate_kernel(domain: Domain, covariates: Any, fixed: tuple[str, ...]) -
 def _is_beyond_products(side: Kernel | None, combine: str, num_relations: int) -> bool:
     """Return whether covariates join in a way that products with Laplacians cannot follow, and eigenvectors can."""
     return side is not None and (side.rank is None or (combine == "product" and num_relations > 1))
-
-
-def _search_cost(domain: Domain, hypergraphs: tuple[str, ...], rank: int | None, num_sites: int, dense: bool) -> float:
-    """Return the operations of searching every hypergraph's exponent; ranks of several relations add up."""
-    sizes = [(domain.relations[name].num_vertices, domain.relations[name].num_edges) for name in hypergraphs]
-    ranks = [min(*size, rank or size[0]) for size in sizes]
-    system = num_sites if dense else min(sum(ranks), num_sites)
-    return sum(search_cost(max(size), own, num_sites, system) for size, own in zip(sizes, ranks, strict=True))

@@ -16,7 +16,7 @@ from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.tasks import INFERENCES, LatentTask
+from hypergauss.estimators.tasks import INFERENCES, LatentTask, kind_of
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list, plain
@@ -26,6 +26,7 @@ from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.choose import Choice
+from hypergauss.solvers.work import Work, coupled_is_affordable
 
 LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
@@ -170,14 +171,22 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         labels = _check_labels(given)
         _checks.same_length("vertices", len(names), "y", len(labels))
         batch_size = self._check_inference()
-        searches = self.inference != "mcmc" and batch_size is None
-        blueprint = self._blueprint(
-            num_sites=len(names), searches=searches, needs_eigenvectors=self.inference not in ("auto", "variational")
-        )
         codes, classes = _classes(labels, given, is_ordinal=self._is_ordinal)
-        is_variational = batch_size is not None or (blueprint.plan is not None and blueprint.plan.is_iterative)
+        learns_at_once = self.inference != "mcmc" and batch_size is None
+        # With eigenvectors; products with the Laplacian have the variational way alone.
+        is_variational = batch_size is not None or self.inference == "variational"
+        if self.inference == "auto":
+            is_variational = is_variational or not coupled_is_affordable(len(names), len(classes))
         likelihood = _make_likelihood(self.likelihood, list(classes), codes, is_variational=is_variational)
-        inference = _resolved(self.inference, likelihood, is_variational=is_variational)
+        inference = _resolved(self.inference, likelihood, is_variational=batch_size is not None)
+        blueprint = self._blueprint(
+            Work(len(names), kind_of(likelihood, inference), likelihood.num_latents, learns=learns_at_once),
+            searches=learns_at_once,
+            needs_eigenvectors=self.inference not in ("auto", "variational"),
+        )
+        if blueprint.plan is not None and blueprint.plan.is_iterative:
+            likelihood = _make_likelihood(self.likelihood, list(classes), codes, is_variational=True)
+            inference = _resolved(self.inference, likelihood, is_variational=True)
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)

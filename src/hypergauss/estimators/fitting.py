@@ -6,7 +6,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from hypergauss import parameters
-from hypergauss.estimators.averaging import Averaged, Neighbour, average
+from hypergauss.estimators.averaging import Averaged, Neighbour, Point, average
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.exceptions import ConvergenceError, LearningWarning
@@ -14,6 +14,7 @@ from hypergauss.learning.search import Learned
 from hypergauss.learning.size_exponent import Profile, log_prior, search
 from hypergauss.solvers.choose import Plan
 from hypergauss.solvers.threads import threads_for
+from hypergauss.solvers.work import Work
 
 
 class Fitted(NamedTuple):
@@ -55,7 +56,7 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
         try:
             return _fit(blueprint, task)
         except ConvergenceError as error:
-            exact = blueprint.exactly(len(task.rows))
+            exact = blueprint.exactly(Work(len(task.rows), averages=False))
             if exact is None or exact.plan is None:
                 raise
             warnings.warn(
@@ -68,7 +69,27 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
 
 
 def _fit(blueprint: Blueprint, task: Task) -> Fitted:
-    exponents, profiles = dict(blueprint.exponents), {}
+    """Learn from a part of the observations where all would take long; condition on all of them in any case."""
+    size = blueprint.learning_size(len(task.rows))
+    part = task if size == len(task.rows) else task.part(size)
+    attempt, averaged, exponents, profiles = _learn(blueprint, part)
+    if part is not task:
+        attempt = task.carried_over(attempt)
+        if averaged is not None:
+            points = [Point(point.weight, task.carried_over(point.attempt)) for point in averaged.points]
+            averaged = averaged._replace(points=tuple(points))
+    found = {name: a for name, a in exponents.items() if a is not None}
+    posterior = task.posterior(attempt) if averaged is None else task.mixed(attempt, averaged.points)
+    kept = {name: profile._replace(outcomes=()) for name, profile in profiles.items()}
+    model = task.reported(attempt.learned.model)
+    return Fitted(model, attempt.learned, posterior, found, kept, blueprint.plan, averaged)
+
+
+def _learn(
+    blueprint: Blueprint, task: Task
+) -> tuple[Attempt, Averaged | None, dict[str, float | None], dict[str, Profile]]:
+    """Return the mode of the hyperparameters, what to average over, the exponents at the mode, and their profiles."""
+    exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
     attempt: Attempt | None = None
     for name in blueprint.searched:
         profiles[name] = _profile(blueprint, task, exponents, name, attempt)
@@ -78,13 +99,9 @@ def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     # A profile is learned coarsely, with stiff filters; the model that it chose is learned out.
     attempt = task.learn(blueprint.kernel_at(exponents), attempt)
     averaged = None
-    if count := task.num_points(attempt):
+    if task.averages(attempt) and (count := blueprint.num_points):
         averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)
-    found = {name: a for name, a in exponents.items() if a is not None}
-    posterior = task.posterior(attempt) if averaged is None else task.mixed(attempt, averaged.points)
-    kept = {name: profile._replace(outcomes=()) for name, profile in profiles.items()}
-    model = task.reported(attempt.learned.model)
-    return Fitted(model, attempt.learned, posterior, found, kept, blueprint.plan, averaged)
+    return attempt, averaged, exponents, profiles
 
 
 def _profile(

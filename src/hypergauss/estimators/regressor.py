@@ -29,6 +29,7 @@ from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.solvers.choose import Choice
 from hypergauss.solvers.sites import Observations, check_observations
+from hypergauss.solvers.work import Work
 
 
 class Predictions(NamedTuple):
@@ -188,7 +189,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             ],
         )
         names = as_list(X)
-        blueprint = self._blueprint(num_sites=len(names))
+        blueprint = self._blueprint(Work(len(names)))
         rows = blueprint.domain.rows(names)
         y = in_order_of(X, names, y, argument="y")
         noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")

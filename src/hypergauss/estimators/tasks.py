@@ -15,6 +15,7 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.inducing import InducingFor
+from hypergauss.estimators.parts import chosen_part
 from hypergauss.inference.coupled_propagation import CoupledPropagation
 from hypergauss.inference.laplace import LaplaceObjective, check_mode
 from hypergauss.inference.latent_model import LatentModel
@@ -75,10 +76,6 @@ class How(NamedTuple):
     report: Callable[[str], None] | None
 
 
-#: Points that a posterior is averaged over, and at least; and the operations of conditioning on them that are allowed.
-_NUM_POINTS, _LEAST_POINTS, _AFFORDABLE = 20, 8, 5e10
-
-
 class Attempt(NamedTuple):
     """Hyperparameters learned with one kernel, and the solver that was prepared for it."""
 
@@ -99,6 +96,8 @@ class Task(ABC):
 
     def __init__(self, rows: np.ndarray, how: How) -> None:
         self.rows, self.how = rows, how
+        #: Whether these are some of the observations only, whose choice matters more than the last digits of the mode.
+        self.is_part = False
 
     def exactly(self) -> Self:
         """Return the same task, solved exactly."""
@@ -130,15 +129,25 @@ class Task(ABC):
         """Return the priors of a model's hyperparameters: the user's, and the defaults where there is none of those."""
         return with_defaults(model, self.how.priors, self.how.default_priors)
 
-    def num_points(self, attempt: Attempt) -> int:
-        """Return how many hyperparameters to average over: as many as can be afforded, or none."""
-        if not self.how.averages or self.how.max_iterations == 0 or attempt.solver.is_estimated:
-            return 0
-        n = len(self.rows)
-        rank = attempt.learned.model.kernel.rank
-        size = n if rank is None else min(n, rank)
-        count = min(_NUM_POINTS, int(_AFFORDABLE / (float(n) * size**2)))
-        return count if count >= _LEAST_POINTS else 0
+    def part(self, size: int) -> Self:
+        """Return the same task on so many of the observations, chosen at random but always the same."""
+        other = self.restricted_to(size)
+        other.is_part = True
+        return other
+
+    @abstractmethod
+    def restricted_to(self, size: int) -> Self:
+        """Return the same task on so many of the observations."""
+
+    def carried_over(self, attempt: Attempt) -> Attempt:
+        """Return an attempt on a part of the observations as one on these: what was learned is kept."""
+        kernel = attempt.learned.model.kernel
+        solver = solver_for(kernel, self.rows, self.how.solver, self.how.inducing(kernel))
+        return Attempt(attempt.learned._replace(state=None), solver)
+
+    def averages(self, attempt: Attempt) -> bool:
+        """Return whether there is something to average over: hyperparameters that were learned by exact values."""
+        return self.how.averages and self.how.max_iterations > 0 and not attempt.solver.is_estimated
 
     def learn(
         self,
@@ -169,7 +178,7 @@ class Task(ABC):
             priors=self.priors_for(model),
             n_starts=1 if previous is not None or solver.is_estimated else self.how.n_starts,
             max_iterations=self.how.max_iterations,
-            tolerance=self.coarse_gain / len(self.rows) if coarsely else None,
+            tolerance=self.coarse_gain / len(self.rows) if coarsely or self.is_part else None,
             worthless_below=worthless_below,
             seed=self.how.seed,
             report=self.how.report,
@@ -200,6 +209,10 @@ class GaussianTask(Task):
         super().__init__(measured.rows, how)
         self.measured, self.centre, self.scale = measured, centre, scale
         self.scaled, self.noise_variance = measured.rescaled(centre, scale), noise_variance
+
+    def restricted_to(self, size: int) -> Self:  # noqa: D102
+        measured = self.measured.part(chosen_part(np.zeros(len(self.rows)), size))
+        return type(self)(measured, self.centre, self.scale, noise_variance=self.noise_variance, how=self.how)
 
     def model(self, kernel: Kernel) -> GaussianModel:  # noqa: D102
         fixed = ("noise_variance",) if self.measured.known_variance is not None else ()
@@ -259,6 +272,24 @@ class LatentTask(Task):
         if inference == "laplace":
             check_mode(likelihood)
 
+    def restricted_to(self, size: int) -> Self:
+        """Return the task on so many labels: of each class in proportion, and at least one."""
+        chosen = chosen_part(self.y, size)
+        return type(self)(
+            self.likelihood,
+            self.rows[chosen],
+            self.y[chosen],
+            inference=self.inference,
+            batch_size=self.batch_size,
+            how=self.how,
+        )
+
+    def carried_over(self, attempt: Attempt) -> Attempt:
+        """Return an attempt on a part of the labels as one on these, with the sites that these settle at."""
+        learned, solver = super().carried_over(attempt)
+        found = self.objective(solver, learned.model, None).settle(learned.model)  # type: ignore[attr-defined]
+        return Attempt(learned._replace(state=found.sites, log_evidence=found.value), solver)
+
     def model(self, kernel: Kernel) -> LatentModel:  # noqa: D102
         # A constant mean would compete with a likelihood's own level, and with a kernel's.
         fixed = ("mean",) if self.likelihood.sets_level or has_level(kernel) else ()
@@ -299,7 +330,7 @@ class LatentTask(Task):
         return self._conditioned(Attempt(learned._replace(state=objective.settle(model)[0]), solver))  # type: ignore[attr-defined]
 
     def _kind(self) -> type[SiteObjective]:
-        is_coupled = self.inference == "ep" and isinstance(self.likelihood, MultinomialProbit)
+        is_coupled = kind_of(self.likelihood, self.inference) == "coupled"
         return CoupledPropagation if is_coupled else _OBJECTIVES[self.inference]
 
     def _conditioned(self, attempt: Attempt) -> GaussianLatents:
@@ -316,8 +347,8 @@ class LatentTask(Task):
             tuple(self._conditioned(point) for _, point in points), np.array([weight for weight, _ in points])
         )
 
-    def num_points(self, attempt: Attempt) -> int:  # noqa: D102
-        return 0 if self.inference == "mcmc" or self.batch_size is not None else super().num_points(attempt)
+    def averages(self, attempt: Attempt) -> bool:  # noqa: D102
+        return self.inference != "mcmc" and self.batch_size is None and super().averages(attempt)
 
     def _learn_in_batches(self, kernel: Kernel, batch_size: int) -> Attempt:
         model, inducing = self.model(kernel), self.how.inducing(kernel)
@@ -342,6 +373,13 @@ class LatentTask(Task):
             state=found.sites,
         )
         return Attempt(learned, solver_for(kernel, self.rows, inducing=inducing))
+
+
+def kind_of(likelihood: Likelihood, inference: str) -> str:
+    """Return what an evaluation of the objective does, as `Work` names it."""
+    if inference != "ep":
+        return "variational"
+    return "coupled" if isinstance(likelihood, MultinomialProbit) else "sites"
 
 
 def has_level(kernel: Kernel) -> bool:

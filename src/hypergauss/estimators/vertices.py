@@ -28,6 +28,7 @@ from hypergauss.learning.priors import LogNormal, check_priors
 from hypergauss.learning.search import Learned
 from hypergauss.solvers.choose import Choice, check_solver
 from hypergauss.solvers.projection import SpectralFeatures
+from hypergauss.solvers.work import Work
 
 
 class VertexEstimator(BaseEstimator):
@@ -50,7 +51,7 @@ class VertexEstimator(BaseEstimator):
     verbose: bool
     vertices_: pd.Index
 
-    def _blueprint(self, num_sites: int, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
+    def _blueprint(self, work: Work, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
         check_solver(self.solver)
         check_flags(self, "learn", "verbose")
@@ -63,7 +64,11 @@ class VertexEstimator(BaseEstimator):
             combine=self.combine,
             size_exponent=self._size_exponent_to_use(searches and self.learn),
             rank=self.rank,
-            num_sites=num_sites,
+            work=work._replace(
+                learns=work.learns and self.learn,
+                averages=bool(self.integrate),
+                from_all=self.inducing is not None,
+            ),
             solver=self.solver,
             needs_eigenvectors=needs_eigenvectors or self.inducing is not None,
             # Leading eigenvectors stand for a filter as it is, not for one that is scaled vertex by vertex.

@@ -126,7 +126,14 @@ class Kernel(Parametrised, ABC):
         """Return the gradient of a number with slopes ``adjoint``, shape (n, m), in ``cross(left, right)``."""
         if self.rank is None or not (self.has_uniform_remainder or self.features_move):
             return parameters.pull_back(self, lambda kernel: kernel.cross(left, right), adjoint)
-        F, G = self.features(left), self.features(right)
+        F = self.features(left)
+        if left is right and self.features_move:
+            # Both sides move alike: with S = A + A', slopes in F are S F W, and one product serves for all.
+            along = (adjoint + adjoint.T) @ F
+            shared = (adjoint * self.same_vertex(left, right)).sum(axis=1)
+            slopes = Slopes((along * F).sum(axis=0) / 2, shared, along * self.weights())
+            return self.pull_back_structure(slopes, left)
+        G = F if left is right else self.features(right)
         along = adjoint.T @ F
         in_weights, shared = (along * G).sum(axis=0), adjoint * self.same_vertex(left, right)
         if not self.features_move:

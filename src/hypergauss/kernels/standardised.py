@@ -166,7 +166,8 @@ class Standardised(Kernel):
 
     def cross(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         F, (weights, remainder) = self.features_and_structure(left)
-        return (F * weights) @ self.features(right).T + remainder[:, None] * self.same_vertex(left, right)
+        G = F if left is right else self.features(right)
+        return (F * weights) @ G.T + remainder[:, None] * self.same_vertex(left, right)
 
     def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
         return np.full(len(inputs.index), self.variance + self.level)

@@ -18,9 +18,6 @@ PRIOR_MEAN, PRIOR_SPREAD = 0.5, 1.0
 #: An exponent whose objective will be this much lower than the best is not worth more evaluations.
 CLEARLY_WORSE = 4.0
 
-#: How many values are tried at most, as a rule: three to bracket, two for the halving.
-NUM_TRIALS = 6
-
 
 def log_prior(exponent: float) -> float:
     """Return the log density of an exponent under its prior."""
@@ -104,21 +101,3 @@ def _learn(learn_at: LearnAt, exponent: float, previous: Any, worthless: float) 
         except NumericalError:
             continue
     return None
-
-
-def search_cost(longer_side: int, rank: int, num_sites: int, system: int) -> float:
-    """Return a rough number of floating-point operations of one search.
-
-    Parameters
-    ----------
-    longer_side, rank : int
-        Of the incidence matrix.
-    num_sites : int
-        Observed vertices.
-    system : int
-        Rows of the matrix that an evaluation of the evidence factorises.
-    """
-    decomposition = 10.0 * rank**2 * longer_side
-    features = 2.0 * num_sites * rank**2
-    one_evaluation = 3.0 * system**3
-    return NUM_TRIALS * (decomposition + features + 40 * one_evaluation)

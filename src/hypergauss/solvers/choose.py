@@ -11,7 +11,7 @@ from hypergauss.exceptions import InsufficientMemoryError
 from hypergauss.kernels import Kernel
 from hypergauss.learning.search import Learned, maximise
 from hypergauss.solvers.base import GaussianModel, Posterior, Prior, Solver
-from hypergauss.solvers.costs import Cost, Relations, available_memory, exact_cost, iterative_cost
+from hypergauss.solvers.costs import Cost, Exact, Relations, Searched, available_memory, exact_fit, iterative_cost
 from hypergauss.solvers.dense import DenseSolver
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.solver import IterativeSolver
@@ -19,6 +19,7 @@ from hypergauss.solvers.low_rank import LowRankSolver
 from hypergauss.solvers.projection import Inducing
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.solvers.sparse import SparseSolver
+from hypergauss.solvers.work import Work
 
 SOLVERS = ("auto", "dense", "low-rank", "iterative")
 
@@ -121,26 +122,61 @@ def iterative_options(solver: Choice) -> Iterative:
 
 
 class Plan(NamedTuple):
-    """Whether there will be eigenvectors, and what the chosen way and the other are predicted to take."""
+    """Whether there will be eigenvectors, and what the chosen way and the other are predicted to take.
+
+    Attributes
+    ----------
+    is_iterative : bool
+        Whether products with the Laplacian serve in place of eigenvectors.
+    exact : Exact
+        How an exact fit would be, and is if it is chosen.
+    iterative : Cost
+        Of an iterative one.
+    work : Work
+        What is to be learned.
+    """
 
     is_iterative: bool
-    chosen: Cost
-    other: Cost | None
+    exact: Exact
+    iterative: Cost
+    work: Work
+
+    @property
+    def chosen(self) -> Cost:
+        """What the chosen way takes."""
+        return self.iterative if self.is_iterative else self.exact.cost
+
+    @property
+    def other(self) -> Cost:
+        """What the other way would take."""
+        return self.exact.cost if self.is_iterative else self.iterative
+
+    @property
+    def learning_size(self) -> int:
+        """The observations that hyperparameters are learned from; by products they cost no more if they are many."""
+        return self.work.num_sites if self.is_iterative else self.exact.learning_size
 
     def __str__(self) -> str:
-        name = "iterative solver" if self.is_iterative else "exact solver"
-        beside = "exact" if self.is_iterative else "iterative"
-        rest = "" if self.other is None else f" ({beside}: {self.other})"
-        return f"{name}, predicted to take {self.chosen}{rest}"
+        name, beside = ("iterative", "exact") if self.is_iterative else ("exact", "iterative")
+        told = f"{name} solver, predicted to take {self.chosen} ({beside}: {self.other})"
+        if self.learning_size < self.work.num_sites:
+            rest = "" if self.exact.num_points or not self.work.averages else ", without averaging over them"
+            told += (
+                f"; hyperparameters are learned from {self.learning_size:,} of {self.work.num_sites:,} observations"
+                f"{rest}"
+            )
+        return told
 
 
 def plan_solver(
     relations: Relations,
-    num_sites: int,
+    work: Work,
     *,
     solver: Choice = "auto",
     rank: int | None = None,
     needs_eigenvectors: bool = False,
+    is_dense: bool = False,
+    searched: Searched = (),
 ) -> Plan:
     """Return whether to find eigenvectors of some relations, or refuse what will not fit in memory.
 
@@ -148,21 +184,27 @@ def plan_solver(
     ----------
     relations : dict of name to Hypergraph or Graph
         What the kernel is made of.
-    num_sites : int
-        Observed vertices.
+    work : Work
+        What is learned, and from how many observed vertices.
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
         "auto" takes the exact solvers where they take a minute or less, or less than the iterative one.
     rank : int, optional
         Of a truncated spectrum, which asks for eigenvectors.
     needs_eigenvectors : bool
         Whether something else does, such as inducing variables or a squared exponential kernel of covariates.
+    is_dense : bool
+        Whether a kernel without features takes part, so that systems are dense.
+    searched : sequence of str, or None
+        Relations whose size exponent is learned; None where that is left to its cost.
     """
     asked = check_solver(solver)
-    exact = exact_cost(relations, num_sites, rank, asked)
-    iterative = iterative_cost(relations, iterative_options(solver))
+    by = "dense" if is_dense else "auto" if asked == "iterative" else asked
+    exact = exact_fit(relations, work, rank=rank, solver=by, searched=searched)
+    iterative = iterative_cost(relations, iterative_options(solver), work)
+    by_products, by_eigenvectors = (Plan(choice, exact, iterative, work) for choice in (True, False))
     limit = memory_limit()
     if asked == "iterative":
-        return _refuse_if_too_large(Plan(True, iterative, exact), limit, None)
+        return _refuse_if_too_large(by_products, limit, None)
     if asked != "auto" or rank is not None or needs_eigenvectors:
         alternative = (
             "Use `solver='iterative'`"
@@ -170,11 +212,11 @@ def plan_solver(
             else "Leave out what asks for eigenvectors (`rank`, `inducing`, covariates without features, "
             "a learned size exponent)"
         )
-        return _refuse_if_too_large(Plan(False, exact, iterative), limit, alternative)
-    fits = exact.bytes <= limit
-    if fits and (exact.seconds <= _SOON or exact.seconds <= iterative.seconds):
-        return Plan(False, exact, iterative)
-    return _refuse_if_too_large(Plan(True, iterative, exact), limit, None)
+        return _refuse_if_too_large(by_eigenvectors, limit, alternative)
+    fits = exact.cost.bytes <= limit
+    if fits and (exact.cost.seconds <= _SOON or exact.cost.seconds <= iterative.seconds):
+        return by_eigenvectors
+    return _refuse_if_too_large(by_products, limit, None)
 
 
 def memory_limit() -> float:

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators.threaded import num_cores
 from hypergauss.solvers.iterative.options import Iterative
+from hypergauss.solvers.work import System, Work, learning_size, num_points
 
 Relations = Mapping[str, Hypergraph | Graph]
+#: Relations whose size exponent is learned; None where that is left to its cost.
+Searched = Sequence[str] | None
 
-#: What one core does in a second: products of dense matrices, their factorisations, and incidences of a product with
-#: one vector.
-_PRODUCTS_A_SECOND, _FACTORS_A_SECOND, _INCIDENCES_A_SECOND = 2.5e10, 1.0e10, 1.25e8
-#: Evaluations of the evidence that learning takes, exact and estimated.
-_EVALUATIONS, _ESTIMATES = 60, 10
+#: What one core does in a second: steps of a decomposition, its products, and incidences of a product with one vector.
+_DECOMPOSED_A_SECOND, _PRODUCTS_A_SECOND, _INCIDENCES_A_SECOND = 3.5e10, 4.0e10, 1.25e8
+#: The length of a decomposition that is searched through, in exponents tried; and gradients that a curvature takes.
+_EXPONENTS, _GRADIENTS = 5, 10
+#: The time that searching size exponents may take to be part of every fit.
+_SEARCH = 10.0
+#: Estimates of the evidence that iterative learning takes.
+_ESTIMATES = 10
 #: Columns of an estimate beside the probes: the targets, and one for each hyperparameter.
 _COLUMNS = 6
 #: Products with the Laplacian of one column's solve: iterations times degree, as loosely as learning has it.
 _PRODUCTS = 140
+#: Columns of labels, relative to those of measurements: sites move between estimates.
+_OF_SITES = 2.0
 
 
 class Cost(NamedTuple):
@@ -46,47 +54,92 @@ def available_memory() -> float:
     return float("inf")
 
 
-def exact_cost(relations: Relations, num_sites: int, rank: int | None, solver: str) -> Cost:
-    """Return the cost of eigenvectors, and of learning with them by a solver, "auto" for the cheaper one.
+class Exact(NamedTuple):
+    """An exact fit as it will be: its cost, and what is done to keep it affordable.
 
-    Eigenvectors of a side of m vertices or hyperedges take some 10 m^3 operations, and 2 m an incidence to be carried
-    to the other side; of a truncated spectrum 30 N rank^2.
+    Attributes
+    ----------
+    cost : Cost
+        Of everything, predictions aside.
+    searches : bool
+        Whether size exponents are searched.
+    learning_size, num_points : int
+        Observations that hyperparameters are learned from, and values of these that are averaged over; 0 for none.
     """
-    seconds = memory = 0.0
-    total_rank = 0
-    for relation in relations.values():
-        N, M, nnz = _sizes(relation)
-        own = min(N, M, rank or N)
-        if rank is None or own > min(N, M) // 2:
-            seconds += 10.0 * min(N, M) ** 3 / _FACTORS_A_SECOND + own * nnz / _INCIDENCES_A_SECOND / 4
-            memory += 8.0 * (N * own + 4 * min(N, M) ** 2)
-        else:
-            seconds += 30.0 * own**2 * max(N, M) / _FACTORS_A_SECOND
-            memory += 8.0 * 3 * (N + M) * own
-        total_rank += own
-    r, n = float(total_rank), float(num_sites)
-    by_solver = {
-        "low-rank": Cost(
-            2 * n * r**2 / _PRODUCTS_A_SECOND + _EVALUATIONS * 2 * r**3 / _FACTORS_A_SECOND, 8 * (n * r + 6 * r**2)
-        ),
-        "dense": Cost(
-            _EVALUATIONS * (2 * n**2 * r / _PRODUCTS_A_SECOND + n**3 / _FACTORS_A_SECOND), 8 * (n * r + 6 * n**2)
-        ),
-    }
-    system = by_solver.get(solver) or min(by_solver.values(), key=lambda cost: cost.seconds)
-    return Cost(seconds + system.seconds, memory + system.bytes)
+
+    cost: Cost
+    searches: bool
+    learning_size: int
+    num_points: int
 
 
-def iterative_cost(relations: Relations, options: Iterative) -> Cost:
+def exact_fit(
+    relations: Relations, work: Work, *, rank: int | None = None, solver: str = "auto", searched: Searched = ()
+) -> Exact:
+    """Return how a model is fitted with eigenvectors by a solver, "auto" for the cheaper one, and what that takes.
+
+    Parameters
+    ----------
+    relations : dict of name to Hypergraph or Graph
+        What the kernel is made of.
+    work : Work
+        What is learned.
+    rank : int, optional
+        Of a truncated spectrum.
+    solver : {"auto", "dense", "low-rank"}
+        How systems are solved.
+    searched : sequence of str, or None
+        Relations whose size exponent is learned; None for all hypergraphs' where that takes seconds.
+    """
+    decomposed = {name: _decomposition(relation, rank) for name, relation in relations.items()}
+    r = sum(own for own, _ in decomposed.values())
+    size = learning_size(work, r, solver)
+    part, whole = System.of(size, r, solver), System.of(work.num_sites, r, solver)
+    candidates = [name for name, relation in relations.items() if isinstance(relation, Hypergraph)]
+    seeking = work.num_evaluations(searches=True) - work.num_evaluations(searches=False)
+    of_search = sum((_EXPONENTS - 1) * decomposed[name][1].seconds for name in candidates)
+    of_search += len(candidates) * seeking * part.evaluation(work)
+    searches = bool(searched) if searched is not None else work.learns and of_search <= _SEARCH
+    points = num_points(work, r, max(relation.num_vertices for relation in relations.values()), solver)
+    seconds = sum(cost.seconds for _, cost in decomposed.values()) + (of_search if searches else 0.0)
+    seconds += work.num_evaluations(searches=False) * part.evaluation(work)
+    seconds += (_GRADIENTS + points) * part.evaluation(work) if points else 0.0
+    seconds += (max(points, 1) if size < work.num_sites or points else 1) * whole.conditioning(work)
+    n, C = float(work.num_sites), work.num_latents
+    system = 8 * (n * r + 6 * (n**2 if whole.is_dense else float(r) ** 2))
+    system += 8 * 5 * C * n**2 if work.kind == "coupled" else 0.0
+    memory = sum(cost.bytes for _, cost in decomposed.values()) + system
+    return Exact(Cost(seconds, memory), searches, size, points)
+
+
+def iterative_cost(relations: Relations, options: Iterative, work: Work) -> Cost:
     """Return the cost of learning with probes, one exact solve, and draws for standard deviations."""
     seconds = memory = 0.0
     for relation in relations.values():
         N, _, nnz = _sizes(relation)
         columns = _ESTIMATES * (_COLUMNS + min(options.probes_for(N), N)) + options.n_samples
-        seconds += _PRODUCTS * columns * nnz / (_INCIDENCES_A_SECOND * num_cores())
+        # Besides incidences, a product touches every vertex a few times.
+        seconds += _PRODUCTS * columns * (nnz + 2 * N) / (_INCIDENCES_A_SECOND * num_cores())
         # As measured: copies of the matrix in both precisions, some 27 blocks of 16 vectors, and the subspace.
         memory += 120.0 * nnz + N * (8.0 * 16 * 27 + 12.0 * options.n_deflated)
+    if work.kind != "gaussian":
+        seconds *= _OF_SITES * work.num_latents
     return Cost(seconds, memory)
+
+
+def _decomposition(relation: Hypergraph | Graph, rank: int | None) -> tuple[int, Cost]:
+    """Return the rank of a relation's spectrum, and what it takes to find it.
+
+    Eigenvectors of a side of m vertices or hyperedges take some 10 m^3 operations, and 2 m an incidence to be carried
+    to the other side; of a truncated spectrum 30 N rank^2.
+    """
+    N, M, nnz = _sizes(relation)
+    own, side = min(N, M, rank or N), float(min(N, M))
+    if rank is None or own > min(N, M) // 2:
+        seconds = 10.0 * side**3 / _DECOMPOSED_A_SECOND + own * nnz / _INCIDENCES_A_SECOND / 4
+        seconds += 4.0 * N * own**2 / _PRODUCTS_A_SECOND if N > M else 0.0
+        return own, Cost(seconds, 8.0 * (N * own + 4 * side**2))
+    return own, Cost(30.0 * float(own) ** 2 * max(N, M) / _DECOMPOSED_A_SECOND, 8.0 * 3 * (N + M) * own)
 
 
 def _sizes(relation: Hypergraph | Graph) -> tuple[int, int, int]:

@@ -69,18 +69,18 @@ class Observations(NamedTuple):
         The merged measurements.
     counts : array, shape (n,)
         How many measurements each stands for.
-    scatter : float
-        The sum of squares of the measurements around their vertex's mean.
-    known_variance, known_offset : array (n,) and float, or None
-        Merged variance and log offset if the noise is known.
+    scatter : array, shape (n,)
+        The sum of squares of each vertex's measurements around their mean.
+    known_variance, known_offset : arrays, shape (n,), or None
+        Merged variance and log offset of each vertex if the noise is known.
     """
 
     rows: np.ndarray
     mean: np.ndarray
     counts: np.ndarray
-    scatter: float
+    scatter: np.ndarray
     known_variance: np.ndarray | None
-    known_offset: float | None
+    known_offset: np.ndarray | None
     is_uniform: bool
 
     @classmethod
@@ -102,13 +102,14 @@ class Observations(NamedTuple):
         mean = np.zeros((len(unique), targets.shape[1]))
         np.add.at(mean, group, precision[:, None] * targets)
         mean /= total[:, None]
-        scatter = float((precision[:, None] * (targets - mean[group]) ** 2).sum())
+        apart = precision * ((targets - mean[group]) ** 2).sum(axis=1)
+        scatter = np.bincount(group, apart, minlength=len(unique))
         known_variance = known_offset = None
         if noise_variance is not None:
             known_variance = 1.0 / total
             outputs = targets.shape[1]
-            merged = np.log(2 * np.pi * known_variance).sum() - np.log(2 * np.pi * noise_variance).sum()
-            known_offset = float((outputs * merged - scatter) / 2)
+            logs = np.bincount(group, np.log(2 * np.pi * noise_variance), minlength=len(unique))
+            known_offset = (outputs * (np.log(2 * np.pi * known_variance) - logs) - scatter) / 2
         return cls(
             unique,
             mean,
@@ -127,7 +128,7 @@ class Observations(NamedTuple):
     def rescaled(self, centre: np.ndarray, scale: float) -> Observations:
         """Return the observations of (y - centre) / scale."""
         known, offset = self.known_variance, self.known_offset
-        merged_away = self.num_measurements - len(self.rows)
+        merged_away = self.counts - 1
         return Observations(
             self.rows,
             (self.mean - centre) / scale,
@@ -139,14 +140,32 @@ class Observations(NamedTuple):
             self.is_uniform,
         )
 
+    def part(self, chosen: np.ndarray) -> Observations:
+        """Return those of some vertices, given by their place among the n."""
+        known, offset = self.known_variance, self.known_offset
+        return Observations(
+            self.rows[chosen],
+            self.mean[chosen],
+            self.counts[chosen],
+            self.scatter[chosen],
+            None if known is None else known[chosen],
+            None if offset is None else offset[chosen],
+            self.is_uniform,
+        )
+
     def sites(self, noise_variance: float | np.ndarray) -> Sites:
         """Return the sites under a noise variance, ignored where the noise is known."""
         if self.known_variance is not None:
-            return Sites(self.rows, self.mean, self.known_variance, self.known_offset or 0.0)
+            return Sites(
+                self.rows,
+                self.mean,
+                self.known_variance,
+                0.0 if self.known_offset is None else float(self.known_offset.sum()),
+            )
         noise, outputs = float(noise_variance), self.mean.shape[1]
         extra = self.counts.sum() - len(self.counts)
         offset = -outputs * (extra * np.log(2 * np.pi * noise) + np.log(self.counts).sum()) / 2
-        return Sites(self.rows, self.mean, noise / self.counts, float(offset - self.scatter / (2 * noise)))
+        return Sites(self.rows, self.mean, noise / self.counts, float(offset - self.scatter.sum() / (2 * noise)))
 
     def pull_back_noise(self, noise_variance: float | np.ndarray, in_variance: np.ndarray) -> float:
         """Return the slope in the noise variance from those in the sites' variances; the log offset has its own."""
@@ -154,7 +173,7 @@ class Observations(NamedTuple):
             return 0.0
         noise, outputs = float(noise_variance), self.mean.shape[1]
         extra = self.counts.sum() - len(self.counts)
-        of_offset = -outputs * extra / (2 * noise) + self.scatter / (2 * noise**2)
+        of_offset = -outputs * extra / (2 * noise) + self.scatter.sum() / (2 * noise**2)
         return float((in_variance / self.counts).sum() + of_offset)
 
 
