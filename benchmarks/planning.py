@@ -1,7 +1,7 @@
 """What a plan predicts against what the fit then takes: ``python -m benchmarks.planning``.
 
-Default estimators on planted hypergraphs with few vertices and many hyperedges, many vertices and few hyperedges, and as
-many of both; measurements, two classes, and several. Predicted seconds are those of ``solver_plan_``, of one core;
+Default estimators on planted hypergraphs with few vertices and many hyperedges, many vertices and few hyperedges, and
+as many of both; measurements, two classes, and several. Predicted seconds are those of ``solver_plan_``, of one core;
 measured ones are processor time of `fit` alone, on one thread, nothing cached. The iterative solver is asked for in its
 rows, and planned for one core too.
 

@@ -14,6 +14,7 @@ from hypergauss.exceptions import InsufficientMemoryError
 from hypergauss.report.content import _layout
 from hypergauss.solvers import choose
 from hypergauss.solvers.choose import plan_solver
+from hypergauss.solvers.costs import exact_fit
 from hypergauss.solvers.work import Work
 
 
@@ -129,3 +130,33 @@ def test_a_model_without_eigenvectors_has_a_report_with_the_hyperedges_that_spea
     assert planted.hypergraph.incidence[1, [loudest["edge"]]].sum() == 1
     assert content["speaking"]["edges"][edge] == str(loudest["edge"])
     assert contribution == pytest.approx(loudest["contribution"], rel=1e-3)
+
+
+def test_a_plan_tells_in_one_line_what_hyperparameters_are_learned_from():
+    H = make_planted_hypergraph(3_000, 600, random_state=0).hypergraph
+    plan = plan_solver({"h": H}, Work(2_000), searched=None)
+    assert plan.learning_size < 2_000
+    told = f"; hyperparameters are learned from {plan.learning_size:,} of 2,000 observations"
+    assert str(plan).endswith(told)
+    plain = plan_solver({"h": H}, Work(200), searched=None)
+    assert plain.learning_size == 200
+    assert "learned from" not in str(plain)
+
+
+def test_a_plan_counts_the_decompositions_of_a_search_evaluations_and_averaging(small):
+    work = Work(100)
+    searched, plain = (exact_fit(small, work, searched=names) for names in (("hypergraph",), ()))
+    fixed = exact_fit(small, work._replace(averages=False))
+    held = exact_fit(small, work._replace(learns=False))
+    assert searched.searches
+    assert not plain.searches
+    assert searched.cost.seconds > plain.cost.seconds > fixed.cost.seconds > held.cost.seconds > 0
+    assert (plain.num_points, fixed.num_points, held.num_points) == (20, 0, 0)
+
+
+def test_labels_cost_more_than_measurements_and_coupled_classes_most(small):
+    kinds = [Work(200), Work(200, "sites"), Work(200, "coupled", 4), Work(200, "coupled", 8)]
+    seconds = [exact_fit(small, work._replace(averages=False), searched=("hypergraph",)).cost.seconds for work in kinds]
+    assert seconds[0] < seconds[2] < seconds[3]
+    assert seconds[1] < seconds[2]
+    assert exact_fit(small, kinds[2]).cost.bytes > exact_fit(small, kinds[1]).cost.bytes

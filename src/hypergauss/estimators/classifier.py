@@ -70,7 +70,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     rank : int, optional
         Truncate the spectrum to this many eigenvectors.
     learn : bool, default True
-        Learn hyperparameters by the bound, or keep those of the kernel.
+        Learn hyperparameters by the bound, or keep those of the kernel. Many labels: from a part, as the regressor.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name.
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
@@ -94,7 +94,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     elbo_ : float
         The evidence lower bound; Laplace's approximation to the log evidence with "laplace"; NaN with "mcmc".
     elbo_trace_ : array
-        The objective, log priors included, after each iteration; its estimate in each pass with ``batch_size``.
+        The objective of the labels that were learned from, log priors included, after each iteration; its estimate in
+        each pass with ``batch_size``.
     draws_ : Draws or None
         With "mcmc"; ``draws_.inference_data()`` is in ArviZ's form.
     posterior_ : GaussianLatents or SampledLatents

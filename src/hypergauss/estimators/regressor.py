@@ -62,7 +62,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         Where learning starts, as a share of the target's variance.
     learn : bool, default True
         Learn hyperparameters by the evidence, or take ``kernel`` and ``noise_variance`` as they are, in the target's
-        own units.
+        own units. Where the evidence of all measurements takes long to evaluate, a named kernel is learned from a part
+        of them (``solver_plan_`` tells), and predictions are from all.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name. Like ``fixed`` variances of a given kernel, they refer to the scaled target:
         a variance of 1 is that of the target (``scale_target=False`` for its own units).
@@ -107,7 +108,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     solver_ : str
         The solver used.
     solver_plan_ : str or None
-        What it and its alternative were predicted to take; None with a given kernel.
+        What it and its alternative were predicted to take, and what was learned from a part of the measurements; None
+        with a given kernel.
     n_iter_ : int
         Iterations of L-BFGS.
     posterior_ : Posterior

@@ -17,8 +17,8 @@ Relations = Mapping[str, Hypergraph | Graph]
 Searched = Sequence[str] | None
 
 #: What one core does in a second: steps of a decomposition, its products, and incidences of a product with one vector.
-_DECOMPOSED_A_SECOND, _PRODUCTS_A_SECOND, _INCIDENCES_A_SECOND = 3.5e10, 4.0e10, 1.25e8
-#: The length of a decomposition that is searched through, in exponents tried; and gradients that a curvature takes.
+_DECOMPOSED_A_SECOND, _PRODUCTS_A_SECOND, _INCIDENCES_A_SECOND = 3.5e10, 4.0e10, 1.7e8
+#: Size exponents that a search tries, and gradients that a curvature takes.
 _EXPONENTS, _GRADIENTS = 5, 10
 #: The time that searching size exponents may take to be part of every fit.
 _SEARCH = 10.0
@@ -29,7 +29,7 @@ _COLUMNS = 6
 #: Products with the Laplacian of one column's solve: iterations times degree, as loosely as learning has it.
 _PRODUCTS = 140
 #: Columns of labels, relative to those of measurements: sites move between estimates.
-_OF_SITES = 2.0
+_OF_SITES = 1.4
 
 
 class Cost(NamedTuple):
