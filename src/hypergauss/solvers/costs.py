@@ -17,7 +17,7 @@ Relations = Mapping[str, Hypergraph | Graph]
 Searched = Sequence[str] | None
 
 #: What one core does in a second: steps of a decomposition, its products, and incidences of a product with one vector.
-_DECOMPOSED_A_SECOND, _PRODUCTS_A_SECOND, _INCIDENCES_A_SECOND = 3.5e10, 4.0e10, 1.7e8
+_DECOMPOSED_A_SECOND, _PRODUCTS_A_SECOND, _INCIDENCES_A_SECOND = 3.5e10, 4.0e10, 2.4e8
 #: Size exponents that a search tries, and gradients that a curvature takes.
 _EXPONENTS, _GRADIENTS = 5, 10
 #: The time that searching size exponents may take to be part of every fit.
@@ -104,12 +104,16 @@ def exact_fit(
     seconds = sum(cost.seconds for _, cost in decomposed.values()) + (of_search if searches else 0.0)
     seconds += work.num_evaluations(searches=False) * part.evaluation(work)
     seconds += (_GRADIENTS + points) * part.evaluation(work) if points else 0.0
-    seconds += (max(points, 1) if size < work.num_sites or points else 1) * whole.conditioning(work)
-    n, C = float(work.num_sites), work.num_latents
-    system = 8 * (n * r + 6 * (n**2 if whole.is_dense else float(r) ** 2))
-    system += 8 * 5 * C * n**2 if work.kind == "coupled" else 0.0
-    memory = sum(cost.bytes for _, cost in decomposed.values()) + system
+    seconds += max(points, 1) * whole.conditioning(work)
+    memory = sum(cost.bytes for _, cost in decomposed.values()) + _system_bytes(whole, work, points)
     return Exact(Cost(seconds, memory), searches, size, points)
+
+
+def _system_bytes(system: System, work: Work, points: int) -> float:
+    """Return the bytes of features, of the matrices of one system at work, and of what each posterior keeps."""
+    matrix = (system.n if system.is_dense else system.r) ** 2
+    coupled = 5 * work.num_latents * system.n**2 if work.kind == "coupled" else 0.0
+    return 8 * (system.n * system.r + 6 * matrix + coupled + points * work.num_latents * matrix)
 
 
 def iterative_cost(relations: Relations, options: Iterative, work: Work) -> Cost:

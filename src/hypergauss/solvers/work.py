@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 COUNTS = {
     "gaussian": Counts(110, 60, 0, 0),
     "sites": Counts(40, 30, 5.5, 12),
-    "variational": Counts(60, 40, 12, 30),
+    "variational": Counts(60, 40, 8, 15),
     "coupled": Counts(50, 40, 7, 14),
 }
 
