@@ -161,7 +161,7 @@ def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool
         part: SpectralKernel = ShapedWalk(spectrum, fixed=("shape",) if stiff else ())
     else:
         part = KERNELS[name](spectrum)
-    return Standardised(part, level=LEVEL)
+    return Standardised(part, evenness=0.5, level=LEVEL)
 
 
 def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:

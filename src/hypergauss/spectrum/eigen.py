@@ -131,6 +131,13 @@ class EigenSpectrum(Spectrum):
         return self.centred(self.vertex_vectors[rows])
 
     @cached_property
+    def centred_shares(self) -> np.ndarray:
+        """The mean square of each column of the centred U over all vertices, shape (r,): 1 / N but for the null space."""
+        shares = np.full(self.rank, 1.0 / max(self.num_vertices, 1))
+        shares[: len(self._trivial)] *= 1.0 - self._trivial**2
+        return freeze(shares)
+
+    @cached_property
     def relative_memberships(self) -> np.ndarray:
         """How many memberships each vertex has, relative to the median of those that have any, shape (N,)."""
         counts = self.source.memberships()

@@ -154,7 +154,7 @@ STORED = {
     "SpectralFeatures": Stored(SpectralFeatures, ("num_features",)),
     "SquaredExponential": Stored(SquaredExponential, ("covariates", "lengthscale", "variance", "fixed")),
     "StandardVertices": Stored(StandardVertices, ("index", "vectors", "memberships")),
-    "Standardised": Stored(Standardised, ("part", "level", "individuality", "fixed")),
+    "Standardised": Stored(Standardised, ("part", "level", "individuality", "evenness", "fixed")),
     "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
     "Sum": Stored(Sum, ("terms", "labels")),
     "Vertices": Stored(Vertices, ("index", "vectors")),
