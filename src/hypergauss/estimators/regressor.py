@@ -76,7 +76,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
         vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.
-    n_starts : int, default 2
+    n_starts : int, default 1
         Starts that learning follows.
     max_iterations : int, default 200
         Of L-BFGS, for each start.
@@ -139,7 +139,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         scale_target: bool = True,
         solver: Choice = "auto",
         inducing: Any = None,
-        n_starts: int = 2,
+        n_starts: int = 1,
         max_iterations: int = 200,
         random_state: Any = None,
         verbose: bool = False,

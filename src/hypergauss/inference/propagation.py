@@ -59,7 +59,7 @@ def cavity(marginals: Marginals, sites: NaturalSites) -> Cavity:
 class PropagationObjective(SiteObjective):
     """The log evidence by expectation propagation at given hyperparameters."""
 
-    loose: ClassVar[float] = 1e-6
+    loose: ClassVar[float] = 1e-5
     tight: ClassVar[float] = 1e-9
 
     @property

@@ -10,8 +10,8 @@ with c the number of memberships of each vertex, as a share of what is typical. 
 
     K = variance * ( T (U W U' + b I) T + diag(1 - q) )
 
-has, with an evenness of 1, K(i, i) = variance for every vertex. With 0, vertices keep the variances that the filter gives
-them, which are larger for those in rare hyperedges. The share q of a vertex's variance is what its memberships say of
+has, with an evenness of 1, K(i, i) = variance for every vertex. With 0, vertices keep the variances that the filter
+gives them, which are larger for those in rare hyperedges. The share q of a vertex's variance is what its memberships say of
 it, the share 1 - q is its own: all of it for an isolated vertex, half where it has `individuality` times as many
 memberships as is typical.
 
@@ -192,8 +192,8 @@ class Standardised(Kernel):
     def pull_back_structure(self, adjoint: Slopes | Structure, inputs: StandardVertices) -> np.ndarray:
         r"""Return the gradient from slopes in weights, remainder and features, by way of phi, q and evenness.
 
-        With t the slope in log T: that in v is -evenness t / (2 v), in mean v -(1 - evenness) (sum of t) / (2 mean v), in
-        log q t / 2 besides the remainder's, and in evenness -t log(v / mean v) / 2.
+        With t the slope in log T, that in v is -evenness t / (2 v), in mean v -(1 - evenness) (sum of t) / (2 mean v),
+        in log q t / 2 besides the remainder's, and in evenness -t log(v / mean v) / 2.
         """
         found, variance, even = self._parts(inputs), self.variance, self.evenness
         of_features = getattr(adjoint, "features", None)
