@@ -4,16 +4,18 @@ A filter phi of a Laplacian gives its largest weight to the eigenvalue 0, where 
 times the square root of the degree". It says nothing of how vertices are related. Write U for the eigenvectors without
 the constant's direction, W = phi(l) - b for their weights above the background b, and
 
-    v = diag(U W U') + b,  mean v,    q = c / (c + individuality),    T^2 = q / (v^evenness (mean v)^(1 - evenness)),
+    v = diag(U W U') + b,    T^2 = q / (v^evenness (mean v)^(1 - evenness)),
+    q = min(1, c (1 + individuality) / (c + individuality)),
 
 with c the number of memberships of each vertex, as a share of what is typical. Then
 
     K = variance * ( T (U W U' + b I) T + diag(1 - q) )
 
 has, with an evenness of 1, K(i, i) = variance for every vertex. With 0, vertices keep the variances that the filter
-gives them, which are larger for those in rare hyperedges. The share q of a vertex's variance is what its memberships say of
-it, the share 1 - q is its own: all of it for an isolated vertex, half where it has `individuality` times as many
-memberships as is typical.
+gives them, which are larger for those in rare hyperedges. The share q of a vertex's variance is what its memberships
+say of it, the share 1 - q is its own: nothing for a vertex with as many memberships as is typical, all for an isolated
+one. If a vertex were the sum of its memberships, and some were not known, q would be c, the limit of a large
+individuality; near 0, a single membership says all there is to say.
 
 The level that was taken out has a prior of its own, N(0, level), added to K as a constant: it is integrated out
 exactly, and predictions do not depend on how it is divided between mean and kernel.
@@ -63,8 +65,8 @@ class Standardised(Kernel):
     ----------
     part : SpectralKernel
         The filter, on a spectrum with eigenvectors. Its variance is that of a typical vertex.
-    individuality : float, default 0.3
-        The number of memberships, as a share of what is typical, at which half of a vertex is its own.
+    individuality : float, default 1.0
+        How much of a vertex with fewer memberships than is typical is its own.
     evenness : float, default 1.0
         From 0, variances as the filter has them, to 1, the same variance for all vertices.
     level : float, default 0.0
@@ -92,7 +94,7 @@ class Standardised(Kernel):
     def __init__(
         self,
         part: SpectralKernel,
-        individuality: float = 0.3,
+        individuality: float = 1.0,
         *,
         evenness: float = 1.0,
         level: float = 0.0,
@@ -207,9 +209,10 @@ class Standardised(Kernel):
         in_weights = variance * of_weights + in_v @ inputs.vectors**2 + in_mean * self.spectrum.centred_shares
         in_background = variance * (adjoint.remainder @ found.scale**2) + in_v.sum() + in_mean - in_weights.sum()
         in_variance = of_weights @ found.weights + adjoint.remainder @ _own(found)
-        # q's slope in log individuality is -q (1 - q).
+        # Below 1, log q has slope 1 / (1 + individuality) - 1 / (c + individuality).
         in_log_share = t / 2 - variance * adjoint.remainder * found.share
-        in_individuality = -(in_log_share * (1 - found.share) * (found.scale > 0)).sum() / self.individuality
+        slope = 1 / (1 + self.individuality) - 1 / (inputs.memberships + self.individuality)
+        in_individuality = (in_log_share * np.where(found.share < 1, slope, 0.0)).sum()
         in_part = self.part.pull_back_filter(in_weights, in_background)
         in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
         in_evenness = -(t * found.log_ratio).sum() / 2
@@ -255,7 +258,8 @@ class Standardised(Kernel):
         is_known = np.real(v) > _NOTHING * np.real(weights).max(initial=0.0)
         inverse = np.divide(1.0, v, out=np.zeros_like(v), where=is_known)
         log_ratio = np.log(np.where(is_known, v / np.where(mean == 0, 1.0, mean), 1.0))
-        share = np.where(is_known, inputs.memberships / (inputs.memberships + self.individuality), 0.0)
+        c, k = inputs.memberships, self.individuality
+        share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
         scale = np.sqrt(share * inverse * np.exp((1 - self.evenness) * log_ratio))
         return _Parts(weights, background, share, scale, inverse, mean, log_ratio)
 

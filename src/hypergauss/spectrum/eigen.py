@@ -129,7 +129,7 @@ class EigenSpectrum(Spectrum):
 
     @cached_property
     def centred_shares(self) -> np.ndarray:
-        """The mean square of each column of the centred U over all vertices, shape (r,): 1 / N, in the null space less."""
+        """The mean square of each column of the centred U, shape (r,): 1 / N, and less in the null space."""
         shares = np.full(self.rank, 1.0 / max(self.num_vertices, 1))
         shares[: len(self._trivial)] *= 1.0 - self._trivial**2
         return freeze(shares)
