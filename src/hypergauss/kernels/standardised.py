@@ -130,6 +130,9 @@ class Standardised(Kernel):
     def mean_variance(self) -> float:  # noqa: D102
         return float(self.variance) + self.level
 
+    def varying_variance(self) -> float:  # noqa: D102
+        return float(self.variance)
+
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.spectrum
         return StandardVertices(rows, spectrum.centred_vectors(rows), spectrum.relative_memberships[rows])
