@@ -23,7 +23,7 @@ from hypergauss.kernels import (
     Walk,
 )
 from hypergauss.learning.size_exponent import search_cost
-from hypergauss.solvers.choose import Choice, Plan, memory_limit, plan_solver
+from hypergauss.solvers.choose import Choice, Plan, check_solver, memory_limit, plan_solver
 from hypergauss.solvers.costs import exact_cost
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
@@ -54,8 +54,8 @@ class Blueprint(NamedTuple):
     rank: int | None
     #: None with a given kernel, which has made its choice.
     plan: Plan | None = None
-    #: Whether filters have a shape that is set free once all else is learned.
-    is_shaped: bool = False
+    #: Whether filters of eigenvectors have a shape.
+    has_shape: bool = False
 
     @classmethod
     def of(
@@ -110,8 +110,8 @@ class Blueprint(NamedTuple):
         else:
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
-        is_shaped = name in (None, "auto") and standardises and not plan.is_iterative
-        return cls(domain, build, searched, exponents, rank, plan, is_shaped)
+        has_shape = name in (None, "auto") and standardises
+        return cls(domain, build, searched, exponents, rank, plan, has_shape)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -134,6 +134,17 @@ class Blueprint(NamedTuple):
             return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()}, stiff)
         spectra: dict[str, Spectrum] = {k: cached_spectrum(relations[k], self.rank, a) for k, a in exponents.items()}
         return self.build(spectra, stiff)
+
+    def is_iterative(self, solver: Choice) -> bool:
+        """Return whether systems are solved by products; a given kernel has made that choice unless it is made here."""
+        if self.plan is not None:
+            return self.plan.is_iterative
+        return check_solver(solver) == "iterative" or not self.kernel_at(self.exponents).has_eigenvectors
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether filters have a shape that is set free once all else is learned."""
+        return self.has_shape and self.plan is not None and not self.plan.is_iterative
 
     def exactly(self, num_sites: int) -> Blueprint | None:
         """Return the blueprint of the same model by an exact solver, or None where that does not fit in memory.

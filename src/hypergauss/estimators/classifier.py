@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
@@ -175,8 +174,10 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             num_sites=len(names), searches=searches, needs_eigenvectors=self.inference not in ("auto", "variational")
         )
         codes, classes = _classes(labels, given, is_ordinal=self._is_ordinal)
-        is_variational = batch_size is not None or (blueprint.plan is not None and blueprint.plan.is_iterative)
-        likelihood = _make_likelihood(self.likelihood, list(classes), codes, is_variational=is_variational)
+        is_variational = self.inference == "variational" or batch_size is not None or blueprint.is_iterative(self.solver)
+        # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
+        usual = "softmax" if is_variational or self.inference == "laplace" else "probit"
+        likelihood = _make_likelihood(self.likelihood, list(classes), codes, usual=usual)
         inference = _resolved(self.inference, likelihood, is_variational=is_variational)
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
@@ -226,14 +227,12 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         return _checks.count("batch_size", self.batch_size)
 
     def _check_slopes(self, likelihood: Classification) -> None:
-        """Refuse a likelihood without slopes by the name that it was asked for, or say that it is the usual one."""
+        """Refuse a likelihood without slopes by the name that it was asked for."""
         if not likelihood.has_mode:
-            usual = inspect.signature(type(self)).parameters["likelihood"].default
-            which = ", which is the default" if self.likelihood == usual else ""
-            with_slopes = "'softmax', or for two classes 'logit' or 'probit'"
             raise ValueError(
-                f"`inference='laplace'` needs a likelihood with slopes. Got `likelihood={self.likelihood!r}`{which}, "
-                f"whose log density is flat but for jumps. Choose {with_slopes}, or `inference='variational'`."
+                f"`inference='laplace'` needs a likelihood with slopes. Got `likelihood={self.likelihood!r}` for "
+                f"{likelihood.num_classes} classes, which has none. Choose 'softmax', or for two classes 'logit' or "
+                "'probit', or leave `inference` out."
             )
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
@@ -347,9 +346,9 @@ def _resolved(inference: str, likelihood: Classification, *, is_variational: boo
 
 
 def _make_likelihood(
-    likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, is_variational: bool
+    likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, usual: str
 ) -> Classification:
-    """Return the named likelihood for as many classes as there are."""
+    """Return the named likelihood for as many classes as there are; "auto" is the usual one for more than two."""
     if len(classes) < 2:
         raise ValueError(f"`y` must hold at least two classes. Got one: '{classes[0]}'. Label some of another class.")
     if isinstance(likelihood, Classification):
@@ -358,8 +357,7 @@ def _make_likelihood(
         return likelihood
     _checks.one_of("likelihood", likelihood, LIKELIHOODS)
     if likelihood == "auto":
-        # The probit for many classes has no expectation for variational inference to use.
-        likelihood = "softmax" if is_variational and len(classes) > 2 else "probit"
+        likelihood = usual if len(classes) > 2 else "probit"
     if likelihood == "probit":
         return Bernoulli("probit") if len(classes) == 2 else MultinomialProbit(len(classes))
     if likelihood == "logit":

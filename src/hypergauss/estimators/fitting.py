@@ -70,6 +70,7 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
 def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     exponents, profiles = dict(blueprint.exponents), {}
     attempt: Attempt | None = None
+    task.check_priors(blueprint.kernel_at(exponents))
     for name in blueprint.searched:
         profiles[name] = _profile(blueprint, task, exponents, name, attempt)
         exponents[name], attempt = profiles[name].size_exponent, profiles[name].best

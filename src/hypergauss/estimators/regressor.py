@@ -188,7 +188,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             ],
         )
         names = as_list(X)
-        blueprint = self._blueprint(num_sites=len(names))
+        blueprint = self._blueprint(num_sites=len(names), searches=len(names) > 1)
         rows = blueprint.domain.rows(names)
         y = in_order_of(X, names, y, argument="y")
         noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")

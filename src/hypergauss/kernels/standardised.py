@@ -138,6 +138,10 @@ class Standardised(Kernel):
         scaled = parameters.with_value(self, ("part",), self.part.scaled(factor))
         return parameters.with_value(scaled, ("level",), float(factor * self.level))
 
+    def varying_variance(self) -> float:
+        """Return the variance of a typical vertex, the level aside."""
+        return float(self.variance)
+
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.spectrum
         return StandardVertices(rows, spectrum.centred_vectors(rows), spectrum.relative_memberships[rows])

@@ -124,12 +124,12 @@ def spectrum_and_filter(kernel: SpectralKernel | Standardised, *, ax: Axes | Non
 
 
 def size_exponent_profile(profile: Profile, *, ax: Axes | None = None) -> Axes:
-    """Draw the log evidence at every size exponent that a search tried, relative to Zhou's Laplacian at 0."""
+    """Draw log evidence and prior at every size exponent that a search tried, relative to Zhou's Laplacian at 0."""
     ax = new_axes(ax)
     at_zero = profile.objectives[np.flatnonzero(profile.exponents == 0.0)[0]]
     ax.plot(profile.exponents, profile.objectives - at_zero, "o-", color=BLUE, ms=4, lw=1)
     ax.axvline(profile.size_exponent, color=RED, lw=1, ls="--", label=f"chosen: {profile.size_exponent:g}")
-    ax.set(xlabel="size exponent a", ylabel="log evidence above a = 0")
+    ax.set(xlabel="size exponent a", ylabel="log evidence and prior, above a = 0")
     ax.legend(frameon=False, fontsize="small")
     return ax
 
