@@ -184,8 +184,8 @@ def _rows(scores: pd.DataFrame, columns: dict[str, str]) -> list[list[str]]:
     for method in means.index:
         cells = [f"{means.loc[method, c]:.3f} ± {errors.loc[method, c]:.3f}" for c in columns]
         found.append([f"  {method}", *cells, f"{means.loc[method, 'seconds']:.1f}", str(counts[method])])
-    if not name.startswith(INGREDIENTS):
-        peers = means.drop(index=DEFAULT)
+    peers = means.drop(index=DEFAULT)
+    if len(peers) and not name.startswith(INGREDIENTS):
         best = [f"{_BETTER[c](peers[c]):.3f}" if c in _BETTER else "" for c in columns]
         found.append([f"  {BEST}", *best, "", ""])
     return found
