@@ -456,9 +456,9 @@ def test_a_product_with_covariates_has_one_variance(problem, rng):
 
 def test_a_prior_on_what_may_be_negative_is_refused(problem):
     with pytest.raises(ValueError, match=r"positive hyperparameters. Got 'mean'"):
-        quick(
-            problem.H, Matern(Spectrum.of(problem.H)), size_exponent="auto", priors={"mean": LogNormal(1.0)}
-        ).fit(problem.X, problem.y)
+        quick(problem.H, Matern(Spectrum.of(problem.H)), size_exponent="auto", priors={"mean": LogNormal(1.0)}).fit(
+            problem.X, problem.y
+        )
 
 
 def test_a_level_with_a_prior_leaves_no_mean_to_be_learned(problem):

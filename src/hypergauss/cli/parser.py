@@ -254,3 +254,6 @@ def _studies(commands: argparse._SubParsersAction) -> None:
     reproduce.add_argument(
         "--paper-recipe", action="store_true", help="congress: also train exactly as the paper's appendix says"
     )
+    reproduce.add_argument(
+        "--only", action="append", default=[], metavar="SET", help="defaults: run this data set; may be repeated"
+    )

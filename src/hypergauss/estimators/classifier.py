@@ -174,7 +174,9 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             num_sites=len(names), searches=searches, needs_eigenvectors=self.inference not in ("auto", "variational")
         )
         codes, classes = _classes(labels, given, is_ordinal=self._is_ordinal)
-        is_variational = self.inference == "variational" or batch_size is not None or blueprint.is_iterative(self.solver)
+        is_variational = (
+            self.inference == "variational" or batch_size is not None or blueprint.is_iterative(self.solver)
+        )
         # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
         usual = "softmax" if is_variational or self.inference == "laplace" else "probit"
         likelihood = _make_likelihood(self.likelihood, list(classes), codes, usual=usual)

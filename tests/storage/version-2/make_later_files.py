@@ -1,6 +1,6 @@
 """Make the model files of layout 2 in this folder, and what they predict.
 
-Run with a version before kernels were standardised (commit 2431f48): ``python make_later_files.py`` in a checkout of it.
+Run with a version before kernels were standardised (commit 2431f48), in a checkout of it.
 """
 
 import json
