@@ -175,12 +175,21 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         )
         codes, classes = _classes(labels, given, is_ordinal=self._is_ordinal)
         is_variational = (
-            self.inference == "variational" or batch_size is not None or blueprint.is_iterative(self.solver)
+            self.inference == "variational"
+            or batch_size is not None
+            or blueprint.is_iterative(self.solver)
+            # Coupled latents need the covariances between all labelled vertices.
+            or (self.inducing is not None and len(classes) > 2)
         )
         # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
         usual = "softmax" if is_variational or self.inference == "laplace" else "probit"
         likelihood = _make_likelihood(self.likelihood, list(classes), codes, usual=usual)
         inference = _resolved(self.inference, likelihood, is_variational=is_variational)
+        if self.inducing is not None and isinstance(likelihood, MultinomialProbit):
+            raise ValueError(
+                "`inducing` variables go with a likelihood that has expectations. Got 'probit' for more than two classes. "
+                "Leave `likelihood` out, or use 'softmax'."
+            )
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
