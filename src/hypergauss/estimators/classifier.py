@@ -187,7 +187,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         inference = _resolved(self.inference, likelihood, is_variational=is_variational)
         if self.inducing is not None and isinstance(likelihood, MultinomialProbit):
             raise ValueError(
-                "`inducing` variables go with a likelihood that has expectations. Got 'probit' for more than two classes. "
+                "`inducing` variables need a likelihood with expectations. Got 'probit' for more than two classes. "
                 "Leave `likelihood` out, or use 'softmax'."
             )
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
