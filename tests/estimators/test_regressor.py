@@ -9,7 +9,7 @@ from hypergauss.datasets import load_automobiles
 from hypergauss.estimators.blueprint import LEVEL, Blueprint
 from hypergauss.exceptions import LearningWarning
 from hypergauss.inference.mixtures import components
-from hypergauss.kernels import Linear, Matern, Standardised
+from hypergauss.kernels import Linear, Matern, Standardised, Walk
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes, random_hypergraph, relabelled
 
@@ -290,11 +290,13 @@ def test_a_size_exponent_that_is_given_is_kept(problem):
 # ------------------------------------------------------------------ relations and covariates
 
 
-def test_the_relation_that_matters_gets_most_of_the_weight(problem):
+def test_the_relation_that_matters_gets_most_of_the_weight():
+    problem = Problem(seed=2)
     noise = random_hypergraph(80, 30, seed=8, density=0.06, awkward=False)
     relations = {"noise": Hypergraph.from_incidence(noise.incidence), "signal": problem.H}
-    model = quick(relations).fit(problem.X, problem.y)
-    assert model.relation_weights_["signal"] > 0.7  # a level, which both have, says nothing
+    f = Standardised(Walk(Spectrum.of(problem.H))).prior_draws(problem.train, 3, np.random.default_rng(2))
+    model = quick(relations).fit(problem.X, f)
+    assert model.relation_weights_["signal"] > 0.8  # a level, which both have, says nothing
     assert sum(model.relation_weights_.values()) == pytest.approx(1.0)
     assert model.size_exponent_ == {"noise": 0.0, "signal": 0.0}
 
@@ -462,8 +464,13 @@ def test_a_prior_on_what_may_be_negative_is_refused(problem):
 
 
 def test_a_level_with_a_prior_leaves_no_mean_to_be_learned(problem):
-    with pytest.raises(ValueError, match=r"`priors` must name hyperparameters to be learned \(shape, steps.*'mean'"):
+    with pytest.raises(ValueError, match=r"`priors` must name hyperparameters to be learned .*shape.*Got 'mean'"):
         quick(problem.H, priors={"mean": LogNormal(1.0)}).fit(problem.X, problem.y)
+
+
+def test_a_prior_on_the_shape_of_a_filter_is_heeded(problem):
+    stiff = quick(problem.H, priors={"shape": LogNormal(1.0, 1e-3)}, integrate=False).fit(problem.X, problem.y)
+    assert np.allclose(stiff.hyperparameters_["shape"], 1.0, atol=0.01)
 
 
 def test_the_search_counts_the_cost_of_dense_kernels(rng):
