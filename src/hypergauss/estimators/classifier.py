@@ -30,31 +30,34 @@ LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
 
 class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
-    r"""Gaussian process classification of vertices by variational inference.
+    r"""Gaussian process classification of vertices, by expectation propagation unless asked otherwise.
 
-    Each class has a latent function f_c ~ GP(mean_c, kernel); the label is drawn from them by the likelihood. The
-    posterior is approximated by the best Gaussian, and hyperparameters are learned by the bound it gives (ELBO).
+    Each class has a latent function f_c ~ GP(mean_c, kernel), or two classes have one; the label is drawn from them by
+    the likelihood. The posterior is approximated by a Gaussian, hyperparameters are learned by the approximate log
+    evidence that it gives, and probabilities are averaged over them.
 
     Parameters
     ----------
     H : Hypergraph, Graph, or dict of name to either
         What relates the vertices.
-    kernel : {"matern", "diffusion", "bernstein"} or Kernel, default "matern"
+    kernel : {"auto", "walk", "matern", "diffusion", "bernstein"} or Kernel, default "auto"
         As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from
         another hypergraph on them.
     covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex.
-    likelihood : {"robust-max", "softmax", "ordinal", "logit", "probit"} or Classification, default "robust-max"
-        How labels arise from latent functions. "robust-max": the class of the largest, but for a share epsilon of
-        labels, learned, that are wrong; "softmax": softer borders between classes; "ordinal": one latent function and
-        ordered classes (numbers, or an ordered `pandas.Categorical`); "logit" and "probit": one latent
-        function for two classes.
-    inference : {"variational", "laplace", "mcmc"}, default "variational"
-        The best Gaussian by the evidence lower bound; a Gaussian at the mode (`inference.laplace`, not with
-        "robust-max", whose log density is flat); or draws of latents and hyperparameters by elliptical slice sampling
-        (`inference.mcmc`; extra ``mcmc``, minutes), the standard to hold the other two against. Sampling starts from
-        the kernel as given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size
-        exponent at 0.
+    likelihood : {"auto", "probit", "softmax", "robust-max", "ordinal", "logit"} or Classification, default "auto"
+        How labels arise from latent functions. "probit": the class of the largest, each with normal noise of its own
+        (for two classes, the sign of one); it is what "auto" takes, except for many classes where inference is not
+        "ep" or "mcmc", which have "softmax". "softmax" and, for two classes, "logit": softer borders between classes.
+        "robust-max": the class of the largest, but for a share epsilon of labels, learned, that are wrong. "ordinal":
+        one latent function and ordered classes (numbers, or an ordered `pandas.Categorical`).
+    inference : {"auto", "ep", "variational", "laplace", "mcmc"}, default "auto"
+        "ep", expectation propagation (`inference.propagation`; of many classes `inference.coupled_propagation`), which
+        "auto" takes where likelihood and solver have it; "variational", the best Gaussian by the evidence lower bound,
+        which it takes elsewhere; "laplace", a Gaussian at the mode (not with "robust-max", whose log density is flat,
+        and "probit" of many classes); or draws of latents and hyperparameters by elliptical slice sampling
+        ("mcmc", `inference.mcmc`; minutes), the standard to hold the others against. Sampling starts from the kernel as
+        given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size exponent at 0.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference: how many inducing vertices to select (`select_inducing_vertices`), which ones, or how many
         leading eigenvectors to use in their place.
@@ -64,13 +67,16 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph.
     size_exponent : "auto", "learn" or float, default "auto"
-        The a in hyperedge weights ``w(e) |e|^a``.
+        The a in hyperedge weights ``w(e) |e|^a``; as for `HypergraphGPRegressor`.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors.
     learn : bool, default True
-        Learn hyperparameters by the bound, or keep those of the kernel.
+        Learn hyperparameters by the approximate log evidence, or keep those of the kernel.
+    integrate : bool, default True
+        Average probabilities over hyperparameters, as for `HypergraphGPRegressor`; not with ``batch_size``, and not
+        with "mcmc", which draws them.
     priors : dict of name to LogNormal, optional
-        Priors on hyperparameters, by name.
+        Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
         As for the regressor; with the iterative solver, posteriors are found by ``inference="variational"``, and the
         bound is an estimate.
@@ -88,15 +94,17 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     classes_ : array
         The class labels: in the order of their categories where ``y`` is an ordered `pandas.Categorical`, else sorted.
     kernel_ : Kernel
-        With learned hyperparameters; at their posterior medians with "mcmc".
+        At the mode of its hyperparameters; at their posterior medians with "mcmc".
     elbo_ : float
-        The evidence lower bound; Laplace's approximation to the log evidence with "laplace"; NaN with "mcmc".
+        The log evidence of the labels at the mode of the hyperparameters, as inference has it: the approximation of
+        "ep" (no bound) or of "laplace", the evidence lower bound with "variational", NaN with "mcmc".
     elbo_trace_ : array
         The objective, log priors included, after each iteration; its estimate in each pass with ``batch_size``.
     draws_ : Draws or None
         With "mcmc"; ``draws_.inference_data()`` is in ArviZ's form.
-    posterior_ : GaussianLatents or SampledLatents
-        The latent functions given the labels; vertices are indices of ``vertices_``.
+    posterior_ : GaussianLatents, MixedLatents or SampledLatents
+        The latent functions given the labels, averaged over hyperparameters unless ``integrate=False``; vertices are
+        indices of ``vertices_``.
     vertices_ : Index
         The names of all vertices.
     hyperparameters_, size_exponent_, size_exponent_profile_, relation_weights_, solver_, n_iter_

@@ -41,20 +41,28 @@ class Predictions(NamedTuple):
 class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     r"""Exact Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel).
 
+    With nothing set, the kernel is a filter of the hypergraph's spectrum, centred, with comparable variances for
+    all vertices and a level of its own (`kernels.Standardised`), and predictions are averaged over its hyperparameters.
+
     Parameters
     ----------
     H : Hypergraph, Graph, or dict of name to either
         What relates the vertices. Several relations are added, each with a weight that is learned.
-    kernel : {"matern", "diffusion", "bernstein"} or Kernel, default "matern"
-        By name, its spectrum is made here and its size exponent may be learned; a Kernel is taken as it is.
+    kernel : {"auto", "walk", "matern", "diffusion", "bernstein"} or Kernel, default "auto"
+        Which filter. "auto" (or None) is steps of the random walk with a smooth shape that the evidence decides on
+        (`kernels.ShapedWalk`); "walk" has no shape. A filter that is named is centred and scaled, its hyperparameters
+        have broad priors, and its size exponent may be learned. A Kernel is taken as it is, without any of that:
+        ``Matern(Spectrum.of(H))`` is the paper's. The iterative solver, and `SpectralFeatures`, have the filter as it
+        is, for "auto" the Matern.
     covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex. Columns are standardised and enter through a squared exponential kernel with
         one lengthscale; pass a kernel, such as ``SquaredExponential(X, lengthscale=[...])``, for one a column.
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph: effects that add up, or similarity that both must confirm.
     size_exponent : "auto", "learn" or float, default "auto"
-        The a in hyperedge weights ``w(e) |e|^a``. "auto" learns it where that takes seconds, else keeps 0 (Zhou). A
-        learned exponent replaces 0 only if the log evidence rises by more than 2.
+        The a in hyperedge weights ``w(e) |e|^a``. "auto" learns it where that takes seconds, else keeps 0 (Zhou);
+        "learn" insists. Its prior is normal around 0.5 with spread 1; values are tried on a lattice of halves, and
+        predictions are averaged over those that the data leave probable.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors; exact if not given.
     noise_variance : float, default 0.1
@@ -62,9 +70,15 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     learn : bool, default True
         Learn hyperparameters by the evidence, or take ``kernel`` and ``noise_variance`` as they are, in the target's
         own units.
+    integrate : bool, default True
+        Average predictions over hyperparameters, by importance sampling around their mode, in place of taking the mode
+        for known. Where that would cost too much, with the iterative solver, and with a given kernel, the mode is used
+        all the same.
     priors : dict of name to LogNormal, optional
-        Priors on hyperparameters, by name. Like ``fixed`` variances of a given kernel, they refer to the scaled target:
-        a variance of 1 is that of the target (``scale_target=False`` for its own units).
+        Priors on hyperparameters, by name, such as ``{"steps": LogNormal(3.0, 0.5)}``. Those that are not named have
+        broad default ones (`estimators.defaults`), except in a given kernel, which has none. Like ``fixed`` variances
+        of a given kernel, they refer to the scaled target: a variance of 1 is that of the target
+        (``scale_target=False`` for its own units).
     scale_target : bool, default True
         Centre the target and, before learning, divide by its standard deviation (one for all outputs, which share the
         kernel); starting variances are shares of its square. Everything reported is in the target's own units.
@@ -88,19 +102,20 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     Attributes
     ----------
     kernel_ : Kernel
-        With learned hyperparameters, in the target's units.
+        At the mode of its hyperparameters, in the target's units.
     noise_variance_ : float or None
-        Learned noise variance; None if the noise of each vertex was given.
+        Learned noise variance, averaged where the posterior is; None if the noise of each vertex was given.
     mean_ : float or array of shape (L,)
-        Learned constant mean.
+        The constant that f is added to. A kernel that is named has a level with a prior around the mean of the
+        measurements, which is this, and the level is part of f; with a given kernel, the learned mean.
     log_marginal_likelihood_ : float
-        Log evidence of the targets, in their own units.
+        Log evidence of the targets, in their own units, at the mode.
     hyperparameters_ : dict
-        All hyperparameters that were free to be learned, by name.
+        All hyperparameters that were free to be learned, by name, at their mode.
     size_exponent_ : float, dict by relation, or None
-        The exponent used (None with a graph or a given kernel).
+        The most probable exponent (None with a graph or a given kernel).
     size_exponent_profile_ : Profile, dict of them, or None
-        Every exponent tried and its objective.
+        Every exponent tried and its objective, its own log prior included.
     relation_weights_ : dict or None
         With several relations or covariates added: each one's share of the prior variance.
     solver_ : str
@@ -109,8 +124,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         What it and its alternative were predicted to take; None with a given kernel.
     n_iter_ : int
         Iterations of L-BFGS.
-    posterior_ : Posterior
-        The process given the measurements, in the target's units; vertices are indices of ``vertices_``.
+    posterior_ : Posterior or MixedPosterior
+        The process given the measurements, in the target's units, averaged over hyperparameters unless
+        ``integrate=False``; vertices are indices of ``vertices_``. ``predict``, ``sample``, ``explain`` and
+        ``leave_one_out`` are this posterior's.
     vertices_ : Index
         The names of all vertices.
 

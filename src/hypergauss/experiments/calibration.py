@@ -22,6 +22,7 @@ from hypergauss import metrics
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.blueprint import LEVEL
+from hypergauss.estimators.defaults import default_class_priors, default_priors
 from hypergauss.experiments.peers import log_densities
 from hypergauss.experiments.tables import make_table, publish
 from hypergauss.hypergraph import Hypergraph
@@ -29,6 +30,7 @@ from hypergauss.inference.coupled_propagation import CoupledPropagation
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.propagation import PropagationObjective
 from hypergauss.kernels import Kernel, ShapedWalk, Standardised
+from hypergauss.learning.size_exponent import PRIOR_MEAN
 from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit
 from hypergauss.solvers import solver_for
 from hypergauss.solvers.base import ExactSolver
@@ -36,9 +38,11 @@ from hypergauss.spectrum import Spectrum
 
 NUM_VERTICES, NUM_EDGES, MEAN_SIZE, NUM_DRAWS = 300, 100, 15, 100
 SIZES, NUM_LABELS, CLASS_COUNTS = (20, 50, 200), 20, (2, 4)
+_VALUES, _CLASSES = default_priors(1.0), default_class_priors()
 #: The truth: medians of the priors, and a size exponent between Zhou's hypergraph and the clique graph.
-STEPS, INDIVIDUALITY, SIZE_EXPONENT = 2.0, 0.3, 0.5
-VALUE_VARIANCE, NOISE_VARIANCE, CLASS_VARIANCE = 1.0, 0.1, 10.0
+STEPS, INDIVIDUALITY, SIZE_EXPONENT = _VALUES["steps"].median, _VALUES["individuality"].median, PRIOR_MEAN
+VALUE_VARIANCE, NOISE_VARIANCE = _VALUES["variance"].median, _VALUES["noise_variance"].median
+CLASS_VARIANCE = _CLASSES["variance"].median
 #: Draws of q, and those that predictions are averaged over, drawn from them by weight.
 _PROPOSALS, _KEPT = 4000, 200
 #: The proposal is this much wider than q, so that weights are bounded.

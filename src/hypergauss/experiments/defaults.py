@@ -211,6 +211,11 @@ def run(out: Path, console: Console, *, quick: bool = False, only: Sequence[str]
         found = _measure(name, quick)
         scores = pd.concat([scores[~scores["set"].isin(found["set"].unique())], found], ignore_index=True)
         scores.to_csv(path, index=False, float_format="%.6g")
+    write(out, console, scores)
+
+
+def write(out: Path, console: Console, scores: pd.DataFrame) -> None:
+    """Print and write the tables of what was measured, and say what was not."""
     measured = set(scores["set"].str.split(": ").str[0])
     missing = [name for name in SETS if name not in measured]
     notes = (
