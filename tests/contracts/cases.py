@@ -77,12 +77,15 @@ KERNELS = {
 }
 
 #: Those without low-rank structure, which only the dense solver serves.
-FEATURELESS = {"squared exponential", "sum without features"}
+FEATURELESS = {"squared exponential", "sum without features", "standardised times covariates"}
 #: Those that products with Laplacians alone do not serve.
 NEEDING_EIGENVECTORS = {
     *FEATURELESS,
     "linear",
     "product of filters",
+    # The waves of a shape end at the smallest eigenvalue above 0, in a kink that no polynomial follows.
+    "shaped walk",
+    "shaped walk on a graph",
     *(name for name in KERNELS if name.startswith("standardised")),
 }
 
