@@ -36,7 +36,11 @@ FLOOR = 1e-6
 _FOLDS = 5
 _REACHES = (0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99, 0.999)
 _POWERS = (0.5, 1.0, 2.0, 4.0, 8.0)
-_COUNTS, _PENALTIES = (1, 2, 3, 5, 8, 12, 20, 32), tuple(10.0 ** np.arange(-2, 4))
+#: Leading eigenvectors to choose from, one by one: the last, or some more than there are classes.
+_MOST_VECTORS, _BEYOND_CLASSES = 12, 5
+_PENALTIES = tuple(10.0 ** np.arange(-2, 4))
+#: Leading eigenvectors that are found; and for values, how many to choose from.
+_FOUND, _COUNTS = 33, (1, 2, 3, 5, 8, 12, 20, 32)
 #: What a vertex that no label reaches has of each class, times its share.
 _UNREACHED = 1e-9
 _LARGE = 2000
@@ -62,7 +66,7 @@ class Transitions(NamedTuple):
 
 def transitions(H: Hypergraph) -> dict[str, Transitions]:
     """Return those of the hypergraph and of its weighted clique graph."""
-    spectrum, most, root_n = Spectrum.of(H), max(_COUNTS) + 1, np.sqrt(H.num_vertices)
+    spectrum, most, root_n = Spectrum.of(H), _FOUND, np.sqrt(H.num_vertices)
     U, s = spectrum.vertex_vectors, spectrum.singular_values
     zeros = np.zeros(H.num_vertices)
     found = {"hypergraph": Transitions(U * s, zeros, np.asarray(H.vertex_degrees), U[:, :most] * root_n)}
@@ -160,17 +164,18 @@ def _spreading(S: Transitions, spread: Callable[[Transitions, np.ndarray, np.nda
 
 
 def _logistic(S: Transitions) -> Peer:
-    """Number of eigenvectors and penalty by cross-validation; the trivial one is left to the intercept."""
+    """Number of eigenvectors and penalty by cross-validation; the trivial one is among them."""
 
     def predict(train: np.ndarray, y: np.ndarray, test: np.ndarray) -> np.ndarray:
         def at(a: np.ndarray, labels: np.ndarray, b: np.ndarray, choice: tuple[int, float]) -> np.ndarray:
             k, penalty = choice
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)
-                model = LogisticRegression(C=penalty, max_iter=500).fit(S.vectors[a, : k + 1], labels)
-            return model.predict_proba(S.vectors[b, : k + 1])
+                model = LogisticRegression(C=penalty, max_iter=500).fit(S.vectors[a, :k], labels)
+            return model.predict_proba(S.vectors[b, :k])
 
-        choices = [c for c in product(_COUNTS, _PENALTIES) if c[0] < S.vectors.shape[1]]
+        most = min(max(_MOST_VECTORS, len(np.unique(y)) + _BEYOND_CLASSES), S.vectors.shape[1])
+        choices = list(product(range(2, most + 1), _PENALTIES))
 
         def scored(fold: Sequence[np.ndarray]) -> list[float]:
             a, b = fold
