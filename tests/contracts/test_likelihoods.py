@@ -287,6 +287,7 @@ def test_the_multinomial_probit_of_two_classes_is_the_probit_of_their_difference
     expected = norm.cdf((mean[:, 1] - mean[:, 0]) / np.sqrt(2 + variance.sum(axis=1)))
     assert np.allclose(found[:, 1], expected, atol=1e-9)
 
+
 @classes_only
 def test_probabilities_are_positive_and_sum_to_one(likelihood):
     mean, variance = gaussians(likelihood, n=50)

@@ -155,7 +155,13 @@ def by_importance_sampling(model, y, rows, size=400_000):
     mean = p @ flat
     away = flat - mean
     error = np.sqrt((p[:, None] ** 2 * away**2).sum(axis=0))
-    return np.log(weights.mean()), weights.std() / weights.mean() / np.sqrt(size), mean, error, away.T @ (away * p[:, None])
+    return (
+        np.log(weights.mean()),
+        weights.std() / weights.mean() / np.sqrt(size),
+        mean,
+        error,
+        away.T @ (away * p[:, None]),
+    )
 
 
 @pytest.fixture(scope="module")
