@@ -151,7 +151,7 @@ def test_where_centring_leaves_nothing_vertices_are_on_their_own_and_nothing_is_
 
 
 def test_only_a_filter_can_be_standardised():
-    with pytest.raises(TypeError, match="must be a filter of a spectrum. Got Standardised"):
+    with pytest.raises(TypeError, match=r"must be a filter of a spectrum\. Got Standardised"):
         Standardised(Standardised(Walk(Spectrum.of(PARTS))))
     with pytest.raises(ValueError, match="`individuality` must be positive"):
         Standardised(Walk(Spectrum.of(PARTS)), 0.0)
