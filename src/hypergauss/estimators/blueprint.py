@@ -39,6 +39,10 @@ COMBINATIONS = ("sum", "product")
 #: The prior variance of the level, relative to the variance that the rest starts from.
 LEVEL = 1.0
 
+#: Operations of one log evidence up to which filters are scaled vertex by vertex: a second or so, in place of what
+#: a filter takes whose data are reduced once and for all.
+SCALED = 3e9
+
 #: Operations up to which searching the size exponent is part of every fit: some twenty seconds on two cores.
 AFFORDABLE = 1e12
 
@@ -80,6 +84,7 @@ class Blueprint(NamedTuple):
             given = kernel if side is None else _combine({"hypergraph": kernel}, side, combine)
             return cls._with_kernel(domain, given, size_exponent, rank)
         name = None if kernel is None else _checks.one_of("kernel", kernel, tuple(KERNELS))
+        standardises = standardises and _evaluation_cost(domain, rank, num_sites) <= SCALED
 
         def build(spectra: dict[str, Spectrum], stiff: bool) -> Kernel:
             named = {key: _named(name, each, standardises, stiff) for key, each in spectra.items()}
@@ -205,6 +210,15 @@ def _covariate_kernel(domain: Domain, covariates: Any, fixed: tuple[str, ...]) -
 def _is_beyond_products(side: Kernel | None, combine: str, num_relations: int) -> bool:
     """Return whether covariates join in a way that products with Laplacians cannot follow, and eigenvectors can."""
     return side is not None and (side.rank is None or (combine == "product" and num_relations > 1))
+
+
+def _evaluation_cost(domain: Domain, rank: int | None, num_sites: int) -> float:
+    """Return the operations of one log evidence with features that move, n min(n, r)^2; ranks of relations add up."""
+    sizes = [
+        min(each.num_vertices, rank or each.num_vertices, getattr(each, "num_edges", each.num_vertices))
+        for each in domain.relations.values()
+    ]
+    return float(num_sites) * min(sum(sizes), num_sites) ** 2
 
 
 def _search_cost(domain: Domain, hypergraphs: tuple[str, ...], rank: int | None, num_sites: int, dense: bool) -> float:

@@ -26,6 +26,8 @@ from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.choose import Choice
 
+#: Labels of more than two classes up to which latents are coupled by default: some seconds an evaluation beyond.
+COUPLED = 500
 LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
 
@@ -186,8 +188,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             self.inference == "variational"
             or batch_size is not None
             or blueprint.is_iterative(self.solver)
-            # Coupled latents need the covariances between all labelled vertices.
-            or (self.inducing is not None and len(classes) > 2)
+            # Coupled latents need the covariances between all labelled vertices, class by class.
+            or (len(classes) > 2 and (self.inducing is not None or len(names) > COUPLED))
         )
         # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
         usual = "softmax" if is_variational or self.inference == "laplace" else "probit"

@@ -52,8 +52,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         Which filter. "auto" (or None) is steps of the random walk with a smooth shape that the evidence decides on
         (`kernels.ShapedWalk`); "walk" has no shape. A filter that is named is centred and scaled, its hyperparameters
         have broad priors, and its size exponent may be learned. A Kernel is taken as it is, without any of that:
-        ``Matern(Spectrum.of(H))`` is the paper's. The iterative solver, and `SpectralFeatures`, have the filter as it
-        is, for "auto" the Matern.
+        ``Matern(Spectrum.of(H))`` is the paper's. The iterative solver, `SpectralFeatures`, and problems where one
+        evaluation takes more than some 3e9 operations, n min(n, rank)^2, have the filter as it is: Matern for "auto".
     covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex. Columns are standardised and enter through a squared exponential kernel with
         one lengthscale; pass a kernel, such as ``SquaredExponential(X, lengthscale=[...])``, for one a column.
