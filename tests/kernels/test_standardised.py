@@ -25,7 +25,7 @@ WEIGHTED = Hypergraph.from_incidence(
 )
 
 
-def standardised_by_hand(laplacian, phi, memberships, individuality):
+def standardised_by_hand(laplacian, phi, memberships, individuality, evenness):
     """Return T (phi(L) less the trivial direction) T + diag(1 - q) from a dense eigendecomposition.
 
     The trivial direction keeps what all directions have that no hyperedge speaks of, phi(1).
@@ -36,21 +36,22 @@ def standardised_by_hand(laplacian, phi, memberships, individuality):
     constant /= np.linalg.norm(constant)
     weights = phi(np.maximum(values, 0.0))
     K = (vectors * weights) @ vectors.T - np.ptp(phi(np.array([0.0, 1.0]))) * np.outer(constant, constant)
-    c = memberships / np.median(memberships[memberships > 0])
-    is_told = np.diag(K) > 1e-12
-    q = np.where(is_told, c / (c + individuality), 0.0)
-    T = np.sqrt(q / np.where(is_told, np.diag(K), 1.0))
+    v, c = np.diag(K), memberships / np.median(memberships[memberships > 0])
+    is_told = v > 1e-12
+    q = np.where(is_told, np.minimum(1.0, c * (1 + individuality) / (c + individuality)), 0.0)
+    T = np.sqrt(q / (np.where(is_told, v, 1.0) ** evenness * v.mean() ** (1 - evenness)))
     return T[:, None] * K * T + np.diag(1 - q)
 
 
 @every_filter
+@pytest.mark.parametrize("evenness", [1.0, 0.4, 0.0])
 @pytest.mark.parametrize("H", [CONNECTED, PARTS], ids=["one component", "several, and an isolated vertex"])
-def test_it_is_what_dense_matrices_make_of_the_formula(make, H):
-    kernel = Standardised(make(Spectrum.of(H)), 0.4)
-    by_hand = standardised_by_hand(
-        oracles.zhou_laplacian(H), kernel.part.filter, np.diff(H.incidence.indptr).astype(float), 0.4
-    )
+def test_it_is_what_dense_matrices_make_of_the_formula(make, H, evenness):
+    kernel = Standardised(make(Spectrum.of(H)), 0.4, evenness=evenness)
+    counts = np.diff(H.incidence.indptr).astype(float)
+    by_hand = standardised_by_hand(oracles.zhou_laplacian(H), kernel.part.filter, counts, 0.4, evenness)
     assert np.allclose(kernel.gram(), by_hand, atol=1e-9)
+    assert np.allclose(kernel.diagonal(), np.diag(by_hand), atol=1e-9)
 
 
 SPECTRA = {
@@ -71,7 +72,7 @@ every_spectrum = pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECT
 
 @every_spectrum
 @every_filter
-def test_every_vertex_has_the_same_prior_variance(spectrum, make):
+def test_where_all_is_even_every_vertex_has_the_same_prior_variance(spectrum, make):
     for level in (0.0, 0.7):
         kernel = Standardised(make(spectrum()).scaled(1.8), 0.3, level=level)
         assert np.allclose(np.diag(kernel.gram()), 1.8 + level, atol=1e-10)
@@ -120,13 +121,26 @@ def test_how_the_level_is_divided_between_mean_and_kernel_does_not_matter():
     assert np.allclose(*found, atol=1e-5)
 
 
-def test_what_is_a_vertexs_own_falls_with_its_memberships():
-    kernel = Standardised(Walk(Spectrum.of(PARTS)), 0.5)
-    remainder = kernel.remainder(kernel.inputs(np.arange(10)))
-    counts = np.diff(PARTS.incidence.indptr)
-    typical = np.median(counts[counts > 0])
-    assert np.allclose(remainder, 1 - counts / (counts + 0.5 * typical), atol=1e-10)
+@every_spectrum
+def test_where_nothing_is_evened_variances_are_the_filters_own(spectrum):
+    """For vertices with as many memberships as is typical: relative to their mean, as U W U' has them."""
+    S = spectrum()
+    kernel = Standardised(Matern(S, 1.5, 3.0, variance=1.8), 0.3, evenness=0.0)
+    vectors, (known, background) = S.centred_vectors(np.arange(S.num_vertices)), kernel.part.values_on_spectrum()
+    v = vectors**2 @ (known - background) + background
+    usual = S.relative_memberships >= 1
+    assert np.allclose(kernel.diagonal()[usual], 1.8 * (v / v.mean())[usual], atol=1e-10)
+
+
+@pytest.mark.parametrize("individuality", [0.01, 0.5, 100.0])
+def test_what_is_a_vertexs_own_falls_with_its_memberships(individuality):
+    H = Hypergraph.from_edges([list("abcd"), list("bcde"), list("cdef"), list("cd")], vertices=list("abcdefg"))
+    kernel = Standardised(Walk(Spectrum.of(H)), individuality)
+    remainder = kernel.remainder(kernel.inputs(np.arange(7)))
+    c = np.array([1, 2, 4, 4, 2, 1, 0]) / 2
+    assert np.allclose(remainder, np.maximum(0.0, 1 - c * (1 + individuality) / (c + individuality)), atol=1e-10)
     assert remainder[-1] == pytest.approx(1.0)  # isolated
+    assert np.allclose(remainder[1:5], 0.0, atol=1e-10)  # as many as is typical, or more
 
 
 NOTHING_LEFT = {
@@ -142,12 +156,12 @@ NOTHING_LEFT = {
 @every_filter
 @pytest.mark.parametrize("H", NOTHING_LEFT.values(), ids=NOTHING_LEFT)
 def test_where_centring_leaves_nothing_vertices_are_on_their_own_and_nothing_is_nan(make, H):
-    for level in (0.0, 0.5):
-        kernel = Standardised(make(Spectrum.of(H)), level=level)
-        K = kernel.gram()
-        assert np.isfinite(K).all()
-        assert np.allclose(np.diag(K), 1.0 + level, atol=1e-9)
-        assert np.linalg.eigvalsh(K).min() > -1e-9
+    for level, evenness in ((0.0, 1.0), (0.5, 0.3)):
+        kernel = Standardised(make(Spectrum.of(H)), level=level, evenness=evenness)
+        K, everything = kernel.gram(), kernel.inputs(np.arange(kernel.num_vertices))
+        assert np.allclose(K, np.eye(len(K)) + level, atol=1e-9)
+        probe = np.random.default_rng(0).standard_normal(K.shape)
+        assert np.isfinite(kernel.pull_back(everything, everything, probe)).all()
 
 
 def test_only_a_filter_can_be_standardised():
@@ -155,6 +169,8 @@ def test_only_a_filter_can_be_standardised():
         Standardised(Standardised(Walk(Spectrum.of(PARTS))))
     with pytest.raises(ValueError, match="`individuality` must be positive"):
         Standardised(Walk(Spectrum.of(PARTS)), 0.0)
+    with pytest.raises(ValueError, match="`evenness` must lie between 0 and 1. Got 1.2"):
+        Standardised(Walk(Spectrum.of(PARTS)), evenness=1.2)
     with pytest.raises(ValueError, match="`level` must be positive"):
         Standardised(Walk(Spectrum.of(PARTS)), level=-1.0)
 

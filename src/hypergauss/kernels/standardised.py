@@ -259,9 +259,10 @@ class Standardised(Kernel):
         weights = known - background
         v = inputs.vectors**2 @ weights + background
         mean = self.spectrum.centred_shares @ weights + background
+        mean = mean if mean != 0 else 1.0  # nothing is left that could be uneven
         is_known = np.real(v) > _NOTHING * np.real(weights).max(initial=0.0)
         inverse = np.divide(1.0, v, out=np.zeros_like(v), where=is_known)
-        log_ratio = np.log(np.where(is_known, v / np.where(mean == 0, 1.0, mean), 1.0))
+        log_ratio = np.log(np.where(is_known, v / mean, 1.0))
         c, k = inputs.memberships, self.individuality
         share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
         scale = np.sqrt(share * inverse * np.exp((1 - self.evenness) * log_ratio))
