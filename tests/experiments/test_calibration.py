@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from hypergauss import Hypergraph, Spectrum
 from hypergauss.experiments.calibration import (
     draw_labels,
     exact_probabilities,
@@ -13,6 +14,9 @@ from hypergauss.experiments.calibration import (
     score_labels,
 )
 from hypergauss.experiments.peers import log_densities
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.kernels import Walk
+from hypergauss.likelihoods import Bernoulli
 
 
 def test_importance_sampling_agrees_with_quadrature_of_two_labels():
@@ -31,6 +35,16 @@ def test_importance_sampling_agrees_with_quadrature_of_two_labels():
     exact = (w[:, None] * norm.cdf(f @ gain / np.sqrt(1 + left))).sum(axis=0) / w.sum()
     assert effective > 1000
     assert np.abs(found[:, 1] - exact).max() < 0.04
+
+
+def test_vertices_with_the_same_memberships_do_no_harm():
+    H = Hypergraph.from_edges([[0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7], [6, 7, 0, 1]])
+    kernel = Walk(Spectrum.of(H), variance=4.0)  # of rank 4 at most, with twins
+    model = LatentModel(kernel, Bernoulli("probit"), np.zeros(1))
+    train, y = np.array([0, 1, 2, 6]), np.array([1, 1, 0, 0])
+    found, _ = exact_probabilities(model, train, y, np.array([0, 1, 5]), np.random.default_rng(0))
+    assert np.allclose(found[0], found[1])
+    assert found[0, 1] > 0.6
 
 
 def test_the_probit_of_four_classes_has_its_exact_posterior_too():

@@ -45,6 +45,8 @@ VALUE_VARIANCE, NOISE_VARIANCE = _VALUES["variance"].median, _VALUES["noise_vari
 CLASS_VARIANCE = _CLASSES["variance"].median
 #: Draws of q, and those that predictions are averaged over, drawn from them by weight.
 _PROPOSALS, _KEPT = 4000, 200
+#: Directions of less than this share of the largest prior variance are none.
+_RELATIVE_RANK = 1e-12
 #: The proposal is this much wider than q, so that weights are bounded.
 _WIDER = 1.05
 OURS, EXACT = "learned and averaged (default)", "exact, at the true hyperparameters"
@@ -128,55 +130,54 @@ def score_labels(
 def exact_probabilities(
     model: LatentModel, train: np.ndarray, y: np.ndarray, test: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
-    """Return the probability of each class by importance sampling, and how many equally weighted draws it is worth."""
-    kernel, classes = model.kernel, model.likelihood.num_latents
-    n, rows = len(train), np.concatenate([train, test])
-    whole = kernel.gram(rows, rows)
-    K, across = whole[:n, :n], whole[:n, n:]
-    mean, root = _proposal(model, train, y, K)
-    z = rng.standard_normal((_PROPOSALS, n * classes))
-    f = (mean + _WIDER * z @ root.T).reshape(-1, classes, n)
-    L = np.linalg.cholesky(K)
-    white = solve_triangular(L, f.reshape(-1, n).T, lower=True)
-    log_prior = -(white**2).sum(axis=0).reshape(-1, classes).sum(axis=1) / 2
+    """Return the probability of each class by importance sampling, and how many equally weighted draws it is worth.
+
+    Latents are drawn as f = F z with K = F F' and z standard normal a priori, so that vertices with the same
+    memberships, which make K singular, do no harm.
+    """
+    likelihood, n = model.likelihood, len(train)
+    assert isinstance(likelihood, Classification)
+    classes, rows = likelihood.num_latents, np.concatenate([train, test])
+    whole = model.kernel.gram(rows, rows)
+    values, vectors = np.linalg.eigh(whole[:n, :n])
+    kept = values > _RELATIVE_RANK * values.max()
+    F = vectors[:, kept] * np.sqrt(values[kept])
+    mean, root = _proposal(model, train, y, F)
+    steps = rng.standard_normal((_PROPOSALS, len(mean)))
+    z = (mean + _WIDER * steps @ root.T).reshape(_PROPOSALS, classes, -1)
+    f = z @ F.T
     points = np.ascontiguousarray(f.transpose(0, 2, 1)).reshape(-1, classes)
-    log_likelihood = model.likelihood.log_density(points, np.tile(y, _PROPOSALS)).reshape(-1, n).sum(axis=1)
-    log_weights = log_likelihood + log_prior + (z**2).sum(axis=1) / 2
+    log_likelihood = likelihood.log_density(points, np.tile(y, _PROPOSALS)).reshape(-1, n).sum(axis=1)
+    log_weights = log_likelihood + ((steps**2).sum(axis=1) - (z**2).sum(axis=(1, 2))) / 2
     weights = np.exp(log_weights - log_weights.max())
     weights /= weights.sum()
     # Systematic draws by weight: each is kept about as often as it weighs.
     at = np.searchsorted(weights.cumsum(), (rng.random() + np.arange(_KEPT)) / _KEPT).clip(max=_PROPOSALS - 1)
-    gain = cho_solve((L, True), across)
-    means = np.einsum("scn,nm->smc", f[at], gain)
-    left = np.diagonal(whole)[n:] - (across * gain).sum(axis=0)
+    gain = whole[n:, :n] @ vectors[:, kept] / np.sqrt(values[kept])  # the covariance of f elsewhere with z
+    means = np.einsum("scr,mr->smc", z[at], gain)
+    left = np.maximum(np.diagonal(whole)[n:] - (gain**2).sum(axis=1), 0.0)
     variances = np.broadcast_to(left[None, :, None], means.shape)
-    likelihood = model.likelihood
-    assert isinstance(likelihood, Classification)
     p = likelihood.probabilities(means.reshape(-1, classes), variances.reshape(-1, classes))
     return p.reshape(_KEPT, len(test), -1).mean(axis=0), float(1.0 / (weights**2).sum())
 
 
-def _proposal(model: LatentModel, train: np.ndarray, y: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and root of the covariance of q, all latents of all labelled vertices, class by class."""
+def _proposal(model: LatentModel, train: np.ndarray, y: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and root of the covariance of q in the coordinates z, class by class."""
     solver = solver_for(model.kernel, train, "dense")
     assert isinstance(solver, ExactSolver)
     classes = model.likelihood.num_latents
     kind = PropagationObjective if classes == 1 else CoupledPropagation
     (nu, a), _, _ = kind(solver, y.astype(float), classes).settle(model)
-    precision = np.kron(np.eye(classes), np.linalg.inv(K))
-    shift = nu.T.ravel()
-    if classes == 1:
-        precision += np.diag(a[:, 0])
-    else:
+    tied, shift = np.diag(a[:, 0]), nu
+    if classes > 1:
         beta, total = a.sum(axis=1), nu.sum(axis=1)
-        tied = [
-            [np.diag(a[:, c] * (c == d) - a[:, c] * a[:, d] / beta) for d in range(classes)] for c in range(classes)
-        ]
-        precision += np.block(tied)
-        shift = (total[:, None] * a / beta[:, None] - nu).T.ravel()
-    factor = cho_factor(precision, lower=True)
-    root = solve_triangular(factor[0], np.eye(len(precision)), lower=True, trans=1)
-    return cho_solve(factor, shift), root
+        each = range(classes)
+        tied = np.block([[np.diag(a[:, c] * (c == d) - a[:, c] * a[:, d] / beta) for d in each] for c in each])
+        shift = total[:, None] * a / beta[:, None] - nu
+    along = np.kron(np.eye(classes), F)
+    factor = cho_factor(np.eye(along.shape[1]) + along.T @ tied @ along, lower=True)
+    root = solve_triangular(factor[0], np.eye(along.shape[1]), lower=True, trans=1)
+    return cho_solve(factor, along.T @ shift.T.ravel()), root
 
 
 def label_table(found: dict[int, list[Labelled]]) -> Table:
