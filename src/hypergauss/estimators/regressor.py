@@ -137,7 +137,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e", "f"]])
     >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
     >>> model.predict(["c", "e"]).round(2)
-    array([1.53, 2.56])
+    array([1.24, 2.94])
     """
 
     def __init__(
@@ -294,14 +294,15 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         >>> H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d"], "z": ["d", "e", "f"]})
         >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
         >>> print(model.explain("c"))
-        predicted mean of 'c': 1.528, from 1.733 without observations
+        predicted mean of 'c': 1.239, from 1.733 without observations
           observed vertices (3 in all)
-            +0.3578  'f'
-            -0.3257  'a'
-            -0.2369  'b'
+            -0.2798  'a'
+            -0.2035  'b'
+            -0.01075  'f'
           hyperedges (2 in all)
-            -0.322  'x'
-            +0.1171  'y'
+            -0.7009  'x'
+            -0.06191  'y'
+          +0.2688  level
         """
         row = int(self._rows([vertex])[0])
         number = _checks.count("output", output, least=0, most=len(self.posterior_.prior.mean) - 1)

@@ -80,11 +80,11 @@ class Standardised(Kernel):
     >>> from hypergauss.kernels import Walk
     >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e"]], vertices=list("abcdef"))
     >>> print(Standardised(Walk(Spectrum.of(H)), individuality=0.1).gram().round(2))
-    [[ 1.    0.91  0.84 -0.67 -0.82  0.  ]
-     [ 0.91  1.    0.84 -0.67 -0.82  0.  ]
-     [ 0.84  0.84  1.   -0.4  -0.91  0.  ]
-     [-0.67 -0.67 -0.4   1.    0.63  0.  ]
-     [-0.82 -0.82 -0.91  0.63  1.    0.  ]
+    [[ 1.    1.    0.59 -1.   -0.81  0.  ]
+     [ 1.    1.    0.59 -1.   -0.81  0.  ]
+     [ 0.59  0.59  1.   -0.59 -0.95  0.  ]
+     [-1.   -1.   -0.59  1.    0.81  0.  ]
+     [-0.81 -0.81 -0.95  0.81  1.    0.  ]
      [ 0.    0.    0.    0.    0.    1.  ]]
     """
 
