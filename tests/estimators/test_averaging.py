@@ -119,9 +119,9 @@ def test_a_given_kernel_is_neither_averaged_nor_given_default_priors():
     model = HypergraphGPRegressor(H, Matern(Spectrum.of(H)), n_starts=1, random_state=0).fit(names, y)
     assert len(components(model.posterior_)) == 1
     loose = LogNormal(1.0, 1e6)
-    flat = HypergraphGPRegressor(
-        H, Matern(Spectrum.of(H)), priors={"variance": loose}, n_starts=1, random_state=0
-    ).fit(names, y)
+    flat = HypergraphGPRegressor(H, Matern(Spectrum.of(H)), priors={"variance": loose}, n_starts=1, random_state=0).fit(
+        names, y
+    )
     assert model.log_marginal_likelihood_ == pytest.approx(flat.log_marginal_likelihood_, abs=1e-3)
 
 

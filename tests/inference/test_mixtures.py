@@ -103,9 +103,7 @@ def test_components_are_found_with_their_weights_and_what_is_no_mixture_is_its_o
 
 
 def test_probabilities_are_averaged_and_latents_have_the_moments_of_the_mixture():
-    latents = MixedLatents(
-        tuple(GaussianLatents((part,), Bernoulli("probit")) for part in parts(Y[:, :1])), WEIGHTS
-    )
+    latents = MixedLatents(tuple(GaussianLatents((part,), Bernoulli("probit")) for part in parts(Y[:, :1])), WEIGHTS)
     each = [part.probabilities(ASKED) for part in latents.components]
     assert np.allclose(latents.probabilities(ASKED), np.tensordot(WEIGHTS, np.stack(each), axes=1), atol=1e-14)
     mean, variance = latents.conditionals(ASKED)
