@@ -169,7 +169,7 @@ def test_only_a_filter_can_be_standardised():
         Standardised(Standardised(Walk(Spectrum.of(PARTS))))
     with pytest.raises(ValueError, match="`individuality` must be positive"):
         Standardised(Walk(Spectrum.of(PARTS)), 0.0)
-    with pytest.raises(ValueError, match=r"`evenness` must lie between 0 and 1\. Got 1\.2"):
+    with pytest.raises(ValueError, match=r"`evenness` must lie between 0 and 1. Got 1.2"):
         Standardised(Walk(Spectrum.of(PARTS)), evenness=1.2)
     with pytest.raises(ValueError, match="`level` must be positive"):
         Standardised(Walk(Spectrum.of(PARTS)), level=-1.0)
