@@ -6,12 +6,13 @@ import sys
 
 from benchmarks.congress import contend
 from benchmarks.problem import Problem
-from hypergauss import Hypergraph, HypergraphGPClassifier
+from hypergauss import Hypergraph, HypergraphGPClassifier, Spectrum
+from hypergauss.kernels import Matern
 
 
 def fit(problem: Problem) -> float:
     H = Hypergraph.from_incidence(problem.incidence)
-    model = HypergraphGPClassifier(H, likelihood="robust-max", size_exponent=0.0)
+    model = HypergraphGPClassifier(H, Matern(Spectrum.of(H)), likelihood="robust-max")
     return model.fit(problem.rows, problem.targets).elbo_
 
 

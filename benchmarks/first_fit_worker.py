@@ -22,7 +22,8 @@ import numpy as np
 from benchmarks.common import bare, start_up, timed
 from benchmarks.congress import contend
 from benchmarks.problem import Problem
-from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum
+from hypergauss.kernels import Matern
 
 
 def regression(problem: Problem, everywhere: bool = False) -> float:
@@ -38,7 +39,8 @@ def classification(problem: Problem, everywhere: bool = False) -> float:
 
 
 def evidence(problem: Problem) -> float:
-    model = HypergraphGPRegressor(Hypergraph.from_incidence(problem.incidence), size_exponent=0.0, n_starts=1)
+    H = Hypergraph.from_incidence(problem.incidence)
+    model = HypergraphGPRegressor(H, Matern(Spectrum.of(H)), n_starts=1)
     return model.fit(problem.rows, problem.targets).log_marginal_likelihood_
 
 

@@ -12,16 +12,40 @@ from hypergauss import (
     SpectralEmbedding,
     Spectrum,
 )
-from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern, SquaredExponential, relations
-from hypergauss.likelihoods import Bernoulli, Gaussian, OrderedProbit, Poisson, RobustMax, Softmax, StudentT
+from hypergauss.kernels import (
+    Bernstein,
+    Diffusion,
+    Linear,
+    Matern,
+    ShapedWalk,
+    SquaredExponential,
+    Standardised,
+    Walk,
+    relations,
+)
+from hypergauss.likelihoods import (
+    Bernoulli,
+    Gaussian,
+    MultinomialProbit,
+    OrderedProbit,
+    Poisson,
+    RobustMax,
+    Softmax,
+    StudentT,
+)
 
 RISING = [0.05, 0.1, 0.4, 2.0]
+WAVY = [1.5, 0.7, 2.0]
 
 
 def covariates(H):
     """Two columns that depend on the vertex's name only, so that they follow a relabelling."""
     numbers = np.array([int(str(name).strip("v")) for name in H.vertices], dtype=float)
     return np.column_stack([np.sin(numbers), np.cos(1.3 * numbers)])
+
+
+def _unnormalised(H):
+    return Spectrum.of(H.clique_expansion(), laplacian="unnormalised")
 
 
 KERNELS = {
@@ -32,6 +56,19 @@ KERNELS = {
     "matern on a graph": lambda H: Matern(Spectrum.of(H.clique_expansion()), 1.5, 2.0),
     "diffusion": lambda H: Diffusion(Spectrum.of(H), 3.0, variance=0.6),
     "bernstein, rising": lambda H: Bernstein(Spectrum.of(H), RISING),
+    "walk": lambda H: Walk(Spectrum.of(H), 1.7, variance=1.3),
+    "shaped walk": lambda H: ShapedWalk(Spectrum.of(H), 1.2, WAVY, variance=0.8),
+    "shaped walk on a graph": lambda H: ShapedWalk(Spectrum.of(H.clique_expansion()), 0.8, WAVY),
+    "standardised": lambda H: Standardised(ShapedWalk(Spectrum.of(H), 1.2, WAVY, variance=1.4), 0.4),
+    "standardised, half even": lambda H: Standardised(ShapedWalk(Spectrum.of(H), 0.8, WAVY), 2.0, evenness=0.5),
+    "standardised matern, half even": lambda H: Standardised(Matern(Spectrum.of(H)), 2.0, evenness=0.4, level=0.3),
+    "standardised, with a level": lambda H: Standardised(Walk(Spectrum.of(H), variance=0.8), level=0.7),
+    "standardised matern by size": lambda H: Standardised(Matern(Spectrum.of(H, size_exponent=0.7), 0.8, 2.0), 0.1),
+    "standardised, rising": lambda H: Standardised(Bernstein(Spectrum.of(H), RISING), level=0.3),
+    "standardised on a graph": lambda H: Standardised(Walk(Spectrum.of(H.clique_expansion()), 1.4), level=0.5),
+    "standardised by D - W": lambda H: Standardised(Diffusion(_unnormalised(H), 0.3), level=0.5),
+    "standardised and covariates": lambda H: Standardised(Walk(Spectrum.of(H)), level=0.6) + Linear(covariates(H)),
+    "standardised times covariates": lambda H: Standardised(Walk(Spectrum.of(H)), level=0.6) * Linear(covariates(H)),
     "squared exponential": lambda H: SquaredExponential(covariates(H), [0.8, 2.0], variance=1.4),
     "linear": lambda H: Linear(covariates(H), [0.8, 2.0]),
     "sum": lambda H: Matern(Spectrum.of(H)) + Linear(covariates(H)),
@@ -42,15 +79,25 @@ KERNELS = {
 }
 
 #: Those without low-rank structure, which only the dense solver serves.
-FEATURELESS = {"squared exponential", "sum without features"}
+FEATURELESS = {"squared exponential", "sum without features", "standardised times covariates"}
 #: Those that products with Laplacians alone do not serve.
-NEEDING_EIGENVECTORS = {*FEATURELESS, "linear", "product of filters"}
+NEEDING_EIGENVECTORS = {
+    *FEATURELESS,
+    "linear",
+    "product of filters",
+    # The waves of a shape end at the smallest eigenvalue above 0, in a kink that no polynomial follows.
+    "shaped walk",
+    "shaped walk on a graph",
+    *(name for name in KERNELS if name.startswith("standardised")),
+}
 
 LIKELIHOODS = {
     "logit": Bernoulli("logit"),
     "probit": Bernoulli("probit"),
     "softmax": Softmax(3),
     "robust-max": RobustMax(3),
+    "multinomial probit": MultinomialProbit(3),
+    "multinomial probit, two classes": MultinomialProbit(2),
     "ordered probit": OrderedProbit(4, [-1.0, 0.2, 2.0]),
     "ordered probit, two classes": OrderedProbit(2, [0.4]),
     "ordered probit, a narrow class": OrderedProbit(3, [0.3, 0.302]),

@@ -6,7 +6,15 @@ from scipy import integrate
 from scipy.stats import norm
 
 from hypergauss import parameters
-from hypergauss.likelihoods import Classification, Measurement, Poisson, RobustMax, Softmax
+from hypergauss.likelihoods import (
+    Classification,
+    Measurement,
+    MultinomialProbit,
+    Poisson,
+    RobustMax,
+    Softmax,
+    StudentT,
+)
 from tests import oracles
 from tests.contracts.cases import LIKELIHOODS
 
@@ -19,6 +27,17 @@ measurements_only = pytest.mark.parametrize(
 )
 with_mode_only = pytest.mark.parametrize(
     "likelihood", [pytest.param(v, id=k) for k, v in LIKELIHOODS.items() if v.has_mode]
+)
+with_expectation_only = pytest.mark.parametrize(
+    "likelihood", [pytest.param(v, id=k) for k, v in LIKELIHOODS.items() if not isinstance(v, MultinomialProbit)]
+)
+propagated_only = pytest.mark.parametrize(
+    "likelihood", [pytest.param(v, id=k) for k, v in LIKELIHOODS.items() if v.can_propagate]
+)
+#: Nodes for a Gaussian do not resolve densities as narrow as Student's.
+resolved_only = pytest.mark.parametrize(
+    "likelihood",
+    [pytest.param(v, id=k) for k, v in LIKELIHOODS.items() if v.can_propagate and not isinstance(v, StudentT)],
 )
 
 #: Where measurements are summed or integrated: y = sinh(s) reaches far into heavy tails with few points.
@@ -68,6 +87,8 @@ def expectation(of, likelihood, y, mean, variance):
         hit, miss = of(likelihood, np.eye(likelihood.num_classes)[:2], 0)
         largest = oracles.probability_of_largest(int(y), mean, variance)
         return largest * hit + (1 - largest) * miss
+    if isinstance(likelihood, MultinomialProbit):  # the largest of latents with their noise
+        return oracles.probability_of_largest(int(y), mean, variance + 1)
     return oracles.gaussian_expectation(lambda f: of(likelihood, f, y), mean, variance)
 
 
@@ -100,7 +121,7 @@ def test_densities_of_measurements_given_the_latent_have_mass_one(likelihood, la
     assert total == pytest.approx(1.0, abs=1e-8)
 
 
-@every_likelihood
+@with_expectation_only
 def test_the_expected_log_density_is_that_of_an_independent_quadrature(likelihood):
     mean, variance = gaussians(likelihood)
     for y in observations(likelihood):
@@ -110,7 +131,7 @@ def test_the_expected_log_density_is_that_of_an_independent_quadrature(likelihoo
             assert found[i] == pytest.approx(expected, rel=1e-7, abs=slack(likelihood))
 
 
-@every_likelihood
+@with_expectation_only
 def test_without_variance_the_expectation_is_the_log_density(likelihood):
     mean, variance = gaussians(likelihood, n=20)
     for y in observations(likelihood):
@@ -130,7 +151,7 @@ def test_log_densities_and_their_derivatives_are_finite_far_out(likelihood):
         assert np.isfinite(likelihood.curvature_slope(latents, y, np.ones_like(latents))).all()
 
 
-@every_likelihood
+@with_expectation_only
 def test_expectations_and_their_derivatives_are_finite_far_out(likelihood):
     mean, variance, y = crossed([-40.0, 0.0, 40.0], [1e-10, 1.0, 1e2], observations(likelihood))
     mean = at_first(likelihood, mean)
@@ -139,7 +160,7 @@ def test_expectations_and_their_derivatives_are_finite_far_out(likelihood):
     assert np.isfinite(likelihood.pull_back(mean, variance, y)).all()
 
 
-@every_likelihood
+@with_expectation_only
 def test_gradients_of_expectations_match_central_differences(likelihood):
     y = observations(likelihood)
     mean, variance = gaussians(likelihood, n=len(y), seed=1)
@@ -193,7 +214,7 @@ def test_log_concavity_is_as_claimed(likelihood):
     assert (worst < 1e-9) if likelihood.is_log_concave else (worst > 0.1)
 
 
-@pytest.mark.parametrize("name", [name for name, likelihood in LIKELIHOODS.items() if likelihood.is_log_concave])
+@pytest.mark.parametrize("name", [name for name, one in LIKELIHOODS.items() if one.is_log_concave and one.has_mode])
 def test_second_derivatives_of_log_concave_likelihoods_are_never_positive(name):
     likelihood = LIKELIHOODS[name]
     size, y = crossed(np.geomspace(0.1, 60.0, 100), observations(likelihood))
@@ -205,8 +226,66 @@ def test_second_derivatives_of_log_concave_likelihoods_are_never_positive(name):
 def test_only_a_shift_invariant_likelihood_overlooks_a_common_shift(likelihood):
     mean, variance = gaussians(likelihood)
     y = np.full(len(mean), observations(likelihood)[-1])
-    before, after = (likelihood.expected_log_density(mean + shift, variance, y) for shift in (0.0, 7.0))
+    is_propagated = isinstance(likelihood, MultinomialProbit)
+    of = (lambda *given: likelihood.tilted(*given).log_z) if is_propagated else likelihood.expected_log_density
+    before, after = (of(mean + shift, variance, y) for shift in (0.0, 7.0))
     assert np.allclose(before, after, atol=1e-8) == likelihood.is_shift_invariant
+
+
+@resolved_only
+def test_tilted_moments_are_those_of_an_independent_quadrature_and_of_differences(likelihood):
+    mean, variance = gaussians(likelihood)
+    step, enough = 1e-4, {Poisson: 1e-5}.get(type(likelihood), 1e-7)
+    for y in observations(likelihood):
+        labels = np.full(len(mean), y)
+        found = likelihood.tilted(mean, variance, labels)
+        for i in range(len(mean)):
+            expected = np.log(expectation(density, likelihood, y, mean[i], variance[i]))
+            assert found.log_z[i] == pytest.approx(expected, abs=enough)
+        for latent in range(likelihood.num_latents):
+            shift = step * (np.arange(likelihood.num_latents) == latent)
+            ahead, behind = (likelihood.tilted(mean + sign * shift, variance, labels) for sign in (1, -1))
+            slope = (ahead.log_z - behind.log_z) / (2 * step)
+            assert np.allclose(found.in_mean[:, latent], slope, rtol=1e-6, atol=enough)
+            bend = (ahead.in_mean - behind.in_mean)[:, latent] / (2 * step)
+            assert np.allclose(found.bend[:, latent], bend, rtol=1e-6, atol=enough)
+
+
+@propagated_only
+def test_gradients_of_tilted_densities_match_central_differences(likelihood):
+    y = observations(likelihood)
+    mean, variance = gaussians(likelihood, n=len(y), seed=1)
+
+    def total(theta):
+        return parameters.unpack(likelihood, theta).tilted(mean, variance, y).log_z.sum()
+
+    expected = oracles.central_differences(total, parameters.pack(likelihood))
+    assert np.allclose(likelihood.pull_back_tilted(mean, variance, y), expected, rtol=1e-6, atol=1e-7)
+
+
+@propagated_only
+def test_tilted_moments_are_finite_far_out_and_leave_no_negative_variance(likelihood):
+    mean, variance, y = crossed([-40.0, 0.0, 40.0], [1e-4, 1.0, 1e2], observations(likelihood))
+    mean = at_first(likelihood, mean)
+    variance = np.broadcast_to(variance[:, None], mean.shape)
+    found = likelihood.tilted(mean, variance, y)
+    assert all(np.isfinite(part).all() for part in found)
+    assert (variance + variance**2 * found.bend > -1e-9 * variance).all()
+    if likelihood.is_log_concave:
+        assert (found.bend < 1e-8).all()
+
+
+def test_the_multinomial_probit_has_no_expectation_and_says_what_has():
+    with pytest.raises(ValueError, match=r"no expectation.*`inference='ep'`.*'softmax'"):
+        MultinomialProbit(3).expected_log_density(np.zeros((1, 3)), np.ones((1, 3)), np.zeros(1))
+
+
+def test_the_multinomial_probit_of_two_classes_is_the_probit_of_their_difference():
+    """With noise in both latents, the difference of two is seen through noise of variance 2."""
+    mean, variance = gaussians(MultinomialProbit(2), n=6)
+    found = MultinomialProbit(2).probabilities(mean, variance)
+    expected = norm.cdf((mean[:, 1] - mean[:, 0]) / np.sqrt(2 + variance.sum(axis=1)))
+    assert np.allclose(found[:, 1], expected, atol=1e-9)
 
 
 @classes_only

@@ -11,10 +11,16 @@ from sklearn.model_selection import cross_val_score
 
 from hypergauss import HypergraphGPClassifier, Spectrum, metrics
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
+from hypergauss.estimators.blueprint import LEVEL
+from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.exceptions import SamplingWarning
-from hypergauss.inference import LogNormal, sample_posterior, site_objective
-from hypergauss.kernels import Matern
-from hypergauss.likelihoods import OrderedProbit, RobustMax, Softmax
+from hypergauss.inference import sample_posterior
+from hypergauss.inference.coupled_propagation import CoupledPropagation
+from hypergauss.inference.laplace import LaplaceObjective
+from hypergauss.inference.propagation import PropagationObjective
+from hypergauss.inference.variational import VariationalObjective
+from hypergauss.kernels import Matern, Standardised
+from hypergauss.likelihoods import Bernoulli, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.projection import SpectralFeatures
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
@@ -41,8 +47,11 @@ def test_communities_are_found_with_probabilities_that_sum_to_one(fitted):
 
 
 def test_the_bound_is_that_of_its_trace_and_rises(fitted):
-    noise = LogNormal(1e-3, 1.0).log_density(fitted.hyperparameters_["epsilon"])
-    assert fitted.elbo_ + noise == pytest.approx(fitted.elbo_trace_[-1], abs=1e-3)
+    priors = default_class_priors()
+    assert set(fitted.hyperparameters_) == {"steps", "shape", "individuality", "evenness", "variance"}
+    # The prior of evenness is uniform.
+    log_prior = sum(priors[k].log_density(v) for k, v in fitted.hyperparameters_.items() if k != "evenness")
+    assert fitted.elbo_ + log_prior == pytest.approx(fitted.elbo_trace_[-1], abs=1e-3)
     # The best bound at given hyperparameters is itself found by iteration, to some 1e-5.
     assert (np.diff(fitted.elbo_trace_) > -1e-4).all()
 
@@ -167,7 +176,8 @@ def test_sampling_keeps_its_draws_and_averages_them(monkeypatch):
     p = model.predict_proba(TEST)
     assert np.allclose(p.sum(axis=1), 1.0)
     assert np.array_equal(p, model.draws_.probabilities(TEST, every=2))
-    assert model.hyperparameters_["nu"] == pytest.approx(np.median(model.draws_.hyperparameters["nu"]))
+    in_coordinates = np.median(np.log(model.draws_.hyperparameters["steps"]))
+    assert model.hyperparameters_["steps"] == pytest.approx(np.exp(in_coordinates))
     assert model.size_exponent_ == 0.0
     assert np.isnan(model.elbo_)
     assert model.sample(TEST[:4], 3, random_state=0).shape == (3, 4, 3)
@@ -182,8 +192,9 @@ def test_a_class_missing_from_a_fold_is_missing_from_its_probabilities():
 
 def test_a_kernel_may_come_from_another_hypergraph_on_the_same_vertices():
     other = make_planted_hypergraph(90, 120, 3, within=0.5, random_state=1).hypergraph
-    model = quick(kernel=Matern(Spectrum.of(other)), size_exponent="auto", learn=False).fit(TRAIN, NAMES[TRAIN])
-    own = quick(other, learn=False).fit(TRAIN, NAMES[TRAIN])
+    kernel = Standardised(Matern(Spectrum.of(other)), evenness=0.5, level=LEVEL)
+    model = quick(kernel=kernel, size_exponent="auto", learn=False).fit(TRAIN, NAMES[TRAIN])
+    own = quick(other, kernel="matern", learn=False).fit(TRAIN, NAMES[TRAIN])
     assert np.allclose(model.predict_proba(TEST), own.predict_proba(TEST))
 
 
@@ -220,7 +231,21 @@ def test_all_vertices_may_be_labelled():
         ({}, [0, 1, 0], ["a", "b", "b"], "one label each. Got two for 0."),
         ({}, [0, 1], ["a"], "`vertices` and `y` must have the same length"),
         ({}, [0, 999], ["a", "b"], "must belong to the hypergraph"),
-        ({"likelihood": "probit"}, [0, 1, 2], ["a", "b", "c"], "is for two classes. Got 3"),
+        ({"likelihood": "logit"}, [0, 1, 2], ["a", "b", "c"], "is for two classes. Got 3. Use 'softmax' or 'probit'"),
+        (
+            {"likelihood": "probit", "inference": "variational"},
+            [0, 1, 2],
+            ["a", "b", "c"],
+            "no expectation that variational inference could use. Use `inference='ep'`.*'softmax'",
+        ),
+        (
+            {"likelihood": "probit", "inference": "laplace"},
+            [0, 1, 2],
+            ["a", "b", "c"],
+            "needs a likelihood with slopes. Got `likelihood='probit'` for 3 classes.*Choose 'softmax'",
+        ),
+        ({"likelihood": "softmax", "inference": "ep"}, [0, 1], ["a", "b"], "which Softmax does not have"),
+        ({"solver": "iterative", "inference": "ep"}, [0, 1], ["a", "b"], "by `inference='variational'`. Got 'ep'"),
         ({"likelihood": "normal"}, [0, 1], ["a", "b"], "`likelihood` must be one of"),
         (
             {"kernel": Matern(Spectrum.of(load_house_votes().hypergraph)), "size_exponent": "auto"},
@@ -235,13 +260,23 @@ def test_what_it_refuses_is_named_with_its_rule(options, X, y, message):
         quick(**options).fit(X, y)
 
 
-def test_laplace_fits_the_usual_likelihood_or_says_that_it_is_the_usual_one():
-    usual, model = quick(learn=False), quick(inference="laplace", learn=False)
-    if usual.fit(TRAIN, NAMES[TRAIN]).posterior_.likelihood.has_mode:
-        assert model.fit(TRAIN, NAMES[TRAIN]).score(TEST, NAMES[TEST]) > 0.8
-        return
-    with pytest.raises(ValueError, match=f"`likelihood={usual.likelihood!r}`, which is the default.*'softmax'"):
-        model.fit(TRAIN, NAMES[TRAIN])
+@pytest.mark.parametrize(
+    ("options", "two", "many"),
+    [
+        ({}, Bernoulli, MultinomialProbit),
+        ({"inference": "ep"}, Bernoulli, MultinomialProbit),
+        ({"inference": "variational"}, Bernoulli, Softmax),
+        ({"inference": "laplace"}, Bernoulli, Softmax),
+        ({"solver": "iterative"}, Bernoulli, Softmax),
+        ({"kernel": Matern(Spectrum.matrix_free(PLANTED.hypergraph)), "size_exponent": "auto"}, Bernoulli, Softmax),
+    ],
+    ids=["usual", "propagation", "variational", "laplace", "products", "a kernel without eigenvectors"],
+)
+def test_the_usual_likelihood_is_one_that_inference_and_solver_can_use(options, two, many):
+    for labels, expected in ((NAMES == "left", two), (NAMES, many)):
+        model = quick(**options, learn=False).fit(TRAIN, labels[TRAIN])
+        assert type(model.posterior_.likelihood) is expected
+        assert model.score(TEST, labels[TEST]) > 0.7
 
 
 LABELS = {
@@ -275,18 +310,28 @@ def test_labels_that_cannot_be_told_apart_are_refused():
         quick().fit([0, 1], np.array([{"a": 1}, {"b": 2}], dtype=object))
 
 
-def test_the_final_answer_starts_from_sites_that_learning_found(monkeypatch):
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (VariationalObjective, {"likelihood": "logit", "inference": "variational"}),
+        (LaplaceObjective, {"likelihood": "logit", "inference": "laplace"}),
+        (PropagationObjective, {"likelihood": "probit"}),
+        (CoupledPropagation, {"likelihood": "probit"}),
+    ],
+)
+def test_the_final_answer_starts_from_sites_that_learning_found(monkeypatch, kind, options):
     starts, ends = [], []
-    whole = site_objective.move_sites
+    settle = kind.settle
 
-    def watched(model, start, *others):
-        starts.append(start)
-        ends.append(whole(model, start, *others))
+    def watched(self, model):
+        starts.append(self.sites)
+        ends.append(settle(self, model))
         return ends[-1]
 
-    monkeypatch.setattr("hypergauss.inference.variational.move_sites", watched)
-    quick(likelihood="logit").fit(TRAIN, NAMES[TRAIN] == "left")
-    assert not starts[0].precision.any()
+    monkeypatch.setattr(kind, "settle", watched)
+    labels = NAMES[TRAIN] if kind is CoupledPropagation else NAMES[TRAIN] == "left"
+    quick(**options, kernel="matern", integrate=False).fit(TRAIN, labels)
+    assert not starts[0].shift.any()
     assert any(starts[-1] is end.sites for end in ends[:-1])
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import hypergauss as hg
 from hypergauss.inference import SpectralFeatures
+from hypergauss.inference.mixtures import components
 from tests.hypergraphs import random_hypergraph
 
 H = random_hypergraph(14, 9, seed=5)
@@ -72,20 +73,72 @@ def test_a_weight_is_how_much_the_prediction_follows_an_observation(solver):
         assert gain == pytest.approx(explained.loc[NAMES[i], "weight"] + mean_moves, abs=1e-9)
 
 
-@pytest.mark.parametrize("solver", ["dense", hg.Iterative(tolerance=1e-10)], ids=["dense", "products"])
-def test_hyperedges_say_what_the_pseudoinverse_of_the_incidence_says(solver):
-    model, exact = fitted(solver=solver), fitted(solver="dense")
-    kernel, rows = exact.kernel_, H.vertex_rows(NAMES[:9])
-    K = np.asarray(kernel.gram())
+MATERN = hg.kernels.Matern(hg.Spectrum.of(H))
+
+
+@pytest.mark.parametrize(
+    ("options", "kernel"),
+    [
+        ({}, None),
+        ({"kernel": MATERN}, MATERN),
+        ({"solver": hg.Iterative(tolerance=1e-10)}, MATERN),
+    ],
+    ids=["standardised", "dense", "products"],
+)
+def test_hyperedges_say_what_the_pseudoinverse_of_the_incidence_says(options, kernel):
+    model = fitted(**options)
+    kernel, rows = kernel or model.kernel_, H.vertex_rows(NAMES[:9])
+    K, everything = np.asarray(kernel.gram()), kernel.inputs(np.arange(14))
     noise = model.noise_variance_ * np.eye(9)
     alpha = np.linalg.solve(K[np.ix_(rows, rows)] + noise, Y - model.mean_)
-    A = hg.spectrum.normalised_incidence(H, model.size_exponent_).toarray()
-    smooth = K - float(kernel.remainder(None)) * np.eye(14)
-    g = np.linalg.pinv(A) @ smooth[:, rows] @ alpha
+    A = hg.spectrum.normalised_incidence(H).toarray()
+    smooth = K - np.diag(np.broadcast_to(kernel.remainder(everything), 14)) - getattr(kernel, "level", 0.0)
+    # A vertex with a scale of its own hears what hyperedges say times that.
+    scale = kernel.scale(np.arange(14)) if isinstance(kernel, hg.kernels.Standardised) else np.ones(14)
+    unscaled = np.divide(smooth, scale[:, None], out=np.zeros_like(smooth), where=scale[:, None] > 0)
+    g = np.linalg.pinv(A) @ unscaled[:, rows] @ alpha
     explained = model.explain(NAMES[11]).edges.set_index("edge")["contribution"]
     assert set(explained.index) == set(np.flatnonzero(A[11]))
     for edge, contribution in explained.items():
-        assert contribution == pytest.approx(A[11, edge] * g[edge], abs=1e-9)
+        assert contribution == pytest.approx(scale[11] * A[11, edge] * g[edge], abs=1e-9)
+
+
+def averaged(make, y, **options):
+    model = make(**({"H": H, "random_state": 0} | options)).fit(NAMES[:9], y)
+    assert len(components(model.posterior_)) > 3
+    return model
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"H": {"all": H, "pairs": H.clique_expansion()}}, {"kernel": "matern"}, {"covariates": COVARIATES}],
+    ids=["usual", "two relations", "matern", "covariates"],
+)
+def test_averaged_predictions_are_explained_by_each_hyperedge_once(options):
+    model = averaged(hg.HypergraphGPRegressor, Y, **options)
+    parts = components(model.posterior_)
+    for vertex in (NAMES[0], NAMES[4], NAMES[11]):
+        row = H.vertex_rows([vertex])
+        explained = model.explain(vertex)
+        assert_adds_up(explained, model.predict([vertex])[0])
+        assert set(explained.edges["edge"]) == set(H.incidence[row].indices)
+        assert explained.edges["edge"].is_unique
+        weights = sum(w * part.observation_weights(row)[0] for w, part in parts)
+        assert np.allclose(explained.vertices["weight"].loc[NAMES[:9]], weights, atol=1e-12)
+    if not options:  # averages over size exponents are among them
+        assert len({part.prior.kernel.spectrum.size_exponent for _, part in parts}) > 1
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_averaged_classes_are_explained_by_each_hyperedge_once(number):
+    labels = LABELS if number == 3 else ["red" if label == "red" else "other" for label in LABELS]
+    model = averaged(hg.HypergraphGPClassifier, labels)
+    latents = model.posterior_.conditionals(H.vertex_rows([NAMES[11]]))[0][0]
+    for column, label in enumerate(model.classes_):
+        margin = latents[column] - np.delete(latents, column).mean() if number == 3 else (2 * column - 1) * latents[0]
+        explained = model.explain(NAMES[11], label=label)
+        assert_adds_up(explained, margin)
+        assert explained.edges["edge"].is_unique
 
 
 OTHER = hg.Hypergraph.from_incidence(
@@ -117,7 +170,10 @@ def test_an_isolated_vertex_speaks_only_for_itself():
     alone = H.isolated_vertices[0]
     explained = fitted().explain(alone)
     assert explained.edges.empty
-    assert list(explained.rest) == ["its own observation"]
+    assert list(explained.rest) == ["its own observation", "level"]
+    by_filter = fitted(kernel=MATERN).explain(alone)
+    assert by_filter.edges.empty
+    assert list(by_filter.rest) == ["its own observation"]
 
 
 def test_several_outputs_are_explained_one_at_a_time():

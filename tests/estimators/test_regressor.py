@@ -6,9 +6,10 @@ import pytest
 
 from hypergauss import Hypergraph, HypergraphGPRegressor, LogNormal, Spectrum
 from hypergauss.datasets import load_automobiles
-from hypergauss.estimators.blueprint import Blueprint
+from hypergauss.estimators.blueprint import LEVEL, Blueprint
 from hypergauss.exceptions import LearningWarning
-from hypergauss.kernels import Linear, Matern
+from hypergauss.inference.mixtures import components
+from hypergauss.kernels import Linear, Matern, Standardised, Walk
 from hypergauss.solvers.work import Work
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes, random_hypergraph, relabelled
@@ -42,28 +43,59 @@ def quick(H, *arguments, **options):
     return HypergraphGPRegressor(H, *arguments, **{"size_exponent": 0.0, "random_state": 0, **starts, **options})
 
 
+def log_evidence_at_the_mode(model, rows, y):
+    """Return the log density of measurements under the reported hyperparameters, by SciPy."""
+    noise, mean = model.hyperparameters_["noise_variance"], np.atleast_1d(model.mean_)
+    return oracles.log_evidence(model.kernel_.gram(), rows, y.reshape(len(rows), -1), noise, mean)
+
+
+def mixture(model, rows, y, at):
+    """Return mean, covariance and noise at vertices: conditional normals of all components, put together by hand."""
+    parts = []
+    for weight, part in components(model.posterior_):
+        noise = part.sites.variance[0]
+        mean, covariance = oracles.posterior(part.prior.kernel.gram(), rows, y[:, None], noise, part.prior.mean)
+        parts.append((weight, mean[at, 0], covariance[np.ix_(at, at)], noise))
+    mean = sum(w * m for w, m, _, _ in parts)
+    covariance = sum(w * (C + np.outer(m - mean, m - mean)) for w, m, C, _ in parts)
+    return mean, covariance, sum(w * noise for w, _, _, noise in parts)
+
+
 # ------------------------------------------------------------------ what it reports
 
 
 def test_the_log_evidence_is_scipys_in_the_targets_units(problem, fitted):
-    K = fitted.kernel_.gram()
-    expected = oracles.log_evidence(
-        K, problem.train, problem.y[:, None], fitted.noise_variance_, np.array([fitted.mean_])
-    )
+    expected = log_evidence_at_the_mode(fitted, problem.train, problem.y)
     assert fitted.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
 
 
-def test_predictions_are_the_conditional_normal_under_the_learned_model(problem, fitted):
-    K = fitted.kernel_.gram()
-    y, noise = problem.y[:, None], fitted.noise_variance_
-    mean, covariance = oracles.posterior(K, problem.train, y, noise, np.array([fitted.mean_]))
+def test_predictions_average_conditional_normals_over_hyperparameters(problem, fitted):
+    mean, covariance, noise = mixture(fitted, problem.train, problem.y, np.arange(80))
+    assert len(components(fitted.posterior_)) > 5
+    assert sum(weight for weight, _ in components(fitted.posterior_)) == pytest.approx(1.0)
+    assert fitted.noise_variance_ == pytest.approx(noise)
     found, std = fitted.predict(problem.names, return_std=True)
-    assert np.allclose(found, mean[:, 0], atol=1e-7)
+    assert np.allclose(found, mean, atol=1e-7)
     assert np.allclose(std, np.sqrt(np.diag(covariance) + noise), atol=1e-7)
     assert np.array_equal(fitted.predict(problem.names), found)
     latent = fitted.predict(problem.names, return_std=True, include_noise=False).std
     assert np.allclose(latent, np.sqrt(np.diag(covariance)), atol=1e-7)
     assert np.allclose(fitted.predict_covariance(problem.names[:5]), covariance[:5, :5], atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [None, "matern", "given"])
+def test_without_averaging_predictions_are_the_conditional_normal_at_the_mode(problem, kernel):
+    options = {"kernel": Matern(Spectrum.of(problem.H)), "size_exponent": "auto"} if kernel == "given" else {}
+    options = options or {"kernel": kernel, "integrate": False}
+    model = quick(problem.H, **options).fit(problem.X, problem.y)
+    noise = model.hyperparameters_["noise_variance"]
+    assert model.noise_variance_ == pytest.approx(noise)
+    mean, covariance = oracles.posterior(
+        model.kernel_.gram(), problem.train, problem.y[:, None], noise, np.array([model.mean_])
+    )
+    found, std = model.predict(problem.names, return_std=True)
+    assert np.allclose(found, mean[:, 0], atol=1e-7)
+    assert np.allclose(std, np.sqrt(np.diag(covariance) + noise), atol=1e-7)
 
 
 def test_samples_follow_the_posterior(problem, fitted):
@@ -78,15 +110,11 @@ def test_samples_follow_the_posterior(problem, fitted):
 
 def test_leave_one_out_is_a_refit_without_the_vertex(problem, fitted):
     table = fitted.leave_one_out()
-    K, noise = fitted.kernel_.gram(), fitted.noise_variance_
     for i in (0, 17, 59):
         keep = np.arange(60) != i
-        mean, covariance = oracles.posterior(
-            K, problem.train[keep], problem.y[keep, None], noise, np.array([fitted.mean_])
-        )
-        vertex = problem.train[i]
-        assert table.loc[problem.X[i], "mean"] == pytest.approx(mean[vertex, 0], abs=1e-7)
-        assert table.loc[problem.X[i], "std"] == pytest.approx(np.sqrt(covariance[vertex, vertex] + noise), abs=1e-7)
+        mean, covariance, noise = mixture(fitted, problem.train[keep], problem.y[keep], problem.train[[i]])
+        assert table.loc[problem.X[i], "mean"] == pytest.approx(mean[0], abs=1e-7)
+        assert table.loc[problem.X[i], "std"] == pytest.approx(np.sqrt(covariance[0, 0] + noise), abs=1e-7)
 
 
 def test_leave_one_out_lists_vertices_as_they_were_given_each_once(problem, fitted):
@@ -96,8 +124,9 @@ def test_leave_one_out_lists_vertices_as_they_were_given_each_once(problem, fitt
 
 
 def test_what_was_learned_is_listed_by_name(fitted):
-    assert {"nu", "lengthscale", "variance", "noise_variance", "mean"} == set(fitted.hyperparameters_)
-    assert fitted.hyperparameters_["noise_variance"] == pytest.approx(fitted.noise_variance_)
+    assert {"shape", "steps", "individuality", "evenness", "variance", "noise_variance"} == set(fitted.hyperparameters_)
+    weighted = [w * part.sites.variance[0] for w, part in components(fitted.posterior_)]
+    assert fitted.noise_variance_ == pytest.approx(sum(weighted))
     assert fitted.solver_ in {"dense", "low-rank"}
     assert fitted.n_iter_ > 0
     assert fitted.size_exponent_ in fitted.size_exponent_profile_.exponents
@@ -148,7 +177,7 @@ def test_several_outputs_share_the_kernel_and_keep_their_shape():
     assert model.mean_.shape == (3,)
     assert model.sample(problem.names[:7], 2, random_state=0).shape == (2, 7, 3)
     assert list(model.leave_one_out().columns) == ["mean_0", "mean_1", "mean_2", "std"]
-    expected = oracles.log_evidence(model.kernel_.gram(), problem.train, problem.y, model.noise_variance_, model.mean_)
+    expected = log_evidence_at_the_mode(model, problem.train, problem.y)
     assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
 
 
@@ -195,14 +224,8 @@ def test_an_index_with_other_names_is_refused(problem, change):
 
 def test_repeated_measurements_count_as_such(problem):
     X, y = np.repeat(problem.X, 2), np.repeat(problem.y, 2) + np.tile([-0.3, 0.3], 60)
-    model = quick(problem.H).fit(X, y)
-    expected = oracles.log_evidence(
-        model.kernel_.gram(),
-        np.repeat(problem.train, 2),
-        y[:, None],
-        model.noise_variance_,
-        np.array([model.mean_]),
-    )
+    model = quick(problem.H, Matern(Spectrum.of(problem.H)), size_exponent="auto").fit(X, y)
+    expected = log_evidence_at_the_mode(model, np.repeat(problem.train, 2), y)
     assert model.log_marginal_likelihood_ == pytest.approx(expected, rel=1e-8)
     assert model.noise_variance_ == pytest.approx(2 * 0.3**2, rel=0.3)  # the spread within a pair
     assert len(model.leave_one_out()) == 60
@@ -240,16 +263,21 @@ def test_every_named_kernel_predicts_hidden_vertices_better_than_the_mean(kernel
 
 
 def test_graphs_stand_in_for_hypergraphs(problem):
-    model = quick(problem.H.clique_expansion(), size_exponent="auto").fit(problem.X, problem.y)
+    G, options = problem.H.clique_expansion(), {"size_exponent": "auto", "learn": False}
+    model = quick(G, "matern", **options).fit(problem.X, problem.y)
     assert model.size_exponent_ is None
-    kernel = Matern(Spectrum.of(problem.H.clique_expansion()))
-    by_hand = quick(problem.H, kernel, size_exponent="auto").fit(problem.X, problem.y)
-    assert np.allclose(model.predict(problem.names), by_hand.predict(problem.names), atol=1e-6)
+    kernel = Standardised(Matern(Spectrum.of(G)), evenness=0.5, level=LEVEL)
+    by_hand = quick(problem.H, kernel, **options).fit(problem.X, problem.y)
+    assert np.allclose(model.predict(problem.names), by_hand.predict(problem.names), atol=1e-9)
+    learned = quick(G, size_exponent="auto").fit(problem.X, problem.y)
+    assert learned.size_exponent_ is None
+    assert learned.log_marginal_likelihood_ > model.log_marginal_likelihood_
 
 
 def test_a_truncated_spectrum_is_used_when_asked_for(problem):
     model = quick(problem.H, rank=10).fit(problem.X, problem.y)
-    assert model.kernel_.rank == 10
+    assert model.kernel_.spectrum.rank == 10
+    assert model.kernel_.rank == 11  # and the level
     assert model.kernel_.error_bound() > 0
 
 
@@ -263,11 +291,14 @@ def test_a_size_exponent_that_is_given_is_kept(problem):
 # ------------------------------------------------------------------ relations and covariates
 
 
-def test_the_relation_that_matters_gets_most_of_the_weight(problem):
+def test_the_relation_that_matters_gets_most_of_the_weight():
+    problem = Problem(seed=2)
     noise = random_hypergraph(80, 30, seed=8, density=0.06, awkward=False)
     relations = {"noise": Hypergraph.from_incidence(noise.incidence), "signal": problem.H}
-    model = quick(relations).fit(problem.X, problem.y)
-    assert model.relation_weights_["signal"] > 0.7
+    rng = np.random.default_rng(2)
+    f = Standardised(Walk(Spectrum.of(problem.H))).prior_draws(problem.train, 3, rng)
+    model = quick(relations).fit(problem.X, f + 0.1 * rng.standard_normal(f.shape))
+    assert model.relation_weights_["signal"] > 0.8  # a level, which both have, says nothing
     assert sum(model.relation_weights_.values()) == pytest.approx(1.0)
     assert model.size_exponent_ == {"noise": 0.0, "signal": 0.0}
 
@@ -287,8 +318,7 @@ def test_covariates_join_by_product(problem):
     parts = [np.asarray(factor.gram()) for factor in model.kernel_.factors]
     assert np.allclose(whole, parts[0] * parts[1])
     assert model.relation_weights_ is None
-    observed = whole[np.ix_(problem.train, problem.train)] + model.noise_variance_ * np.eye(60)
-    by_hand = model.mean_ + whole[:, problem.train] @ np.linalg.solve(observed, problem.y - model.mean_)
+    by_hand = mixture(model, problem.train, problem.y, np.arange(80))[0]
     assert np.allclose(model.predict(problem.names), by_hand, atol=1e-8)
 
 
@@ -310,7 +340,7 @@ def test_covariates_may_come_as_a_kernel(problem):
 def test_one_observation_keeps_the_starting_values_and_says_so(problem):
     with pytest.warns(LearningWarning, match="one measurement only"):
         model = HypergraphGPRegressor(problem.H).fit(problem.X[:1], [5.0])
-    assert model.hyperparameters_["lengthscale"] == pytest.approx(5.0)
+    assert model.hyperparameters_["steps"] == pytest.approx(2.0)
     assert model.size_exponent_ == 0.0
     mean, std = model.predict(problem.names, return_std=True)
     assert np.allclose(mean, 5.0)
@@ -332,7 +362,13 @@ def test_a_hypergraph_without_members_predicts_the_mean_and_says_so(edges):
         model = HypergraphGPRegressor(H, random_state=0).fit([0, 1, 2], [1.0, 2.0, 3.0])
     mean, std = model.predict([4, 5], return_std=True)
     assert np.allclose(mean, 2.0, atol=1e-3)
-    assert np.allclose(std**2, float(model.kernel_.variance) + model.noise_variance_)  # all of the prior's
+    mean, covariance, noise = mixture(model, np.arange(3), np.array([1.0, 2.0, 3.0]), np.array([4, 5]))
+    assert np.allclose(std**2, np.diag(covariance) + noise)
+    for _, part in components(model.posterior_):  # all of the prior's, and what is left of the level's
+        kernel = part.prior.kernel
+        own = float(kernel.variance)
+        level = 1 / (1 / kernel.level + 3 / (own + part.sites.variance[0]))
+        assert np.allclose(part.variance(np.array([4, 5])), own + level)
 
 
 def test_learning_cut_short_is_said(problem):
@@ -345,7 +381,7 @@ def test_learning_cut_short_is_said(problem):
     [
         ({"noise_variance": 0.0}, ValueError, "`noise_variance` must be positive. Got 0"),
         ({"rank": 1000}, ValueError, "`rank` must be between 1 and 30 .*80 x 30.*Got 1000"),
-        ({"kernel": "rbf"}, ValueError, "one of 'matern', 'diffusion', 'bernstein'. Got 'rbf'"),
+        ({"kernel": "rbf"}, ValueError, "one of 'auto', 'walk', 'matern', 'diffusion', 'bernstein'. Got 'rbf'"),
         ({"combine": "mean"}, ValueError, "one of 'sum', 'product'. Got 'mean'"),
         ({"solver": "cg"}, ValueError, "one of 'auto', 'dense', 'low-rank', 'iterative'. Got 'cg'"),
         ({"size_exponent": "best"}, ValueError, "one of 'auto', 'learn'. Got 'best'"),
@@ -424,7 +460,19 @@ def test_a_product_with_covariates_has_one_variance(problem, rng):
 
 def test_a_prior_on_what_may_be_negative_is_refused(problem):
     with pytest.raises(ValueError, match=r"positive hyperparameters. Got 'mean'"):
+        quick(problem.H, Matern(Spectrum.of(problem.H)), size_exponent="auto", priors={"mean": LogNormal(1.0)}).fit(
+            problem.X, problem.y
+        )
+
+
+def test_a_level_with_a_prior_leaves_no_mean_to_be_learned(problem):
+    with pytest.raises(ValueError, match=r"`priors` must name hyperparameters to be learned .*shape.*Got 'mean'"):
         quick(problem.H, priors={"mean": LogNormal(1.0)}).fit(problem.X, problem.y)
+
+
+def test_a_prior_on_the_shape_of_a_filter_is_heeded(problem):
+    stiff = quick(problem.H, priors={"shape": LogNormal(1.0, 1e-3)}, integrate=False).fit(problem.X, problem.y)
+    assert np.allclose(stiff.hyperparameters_["shape"], 1.0, atol=0.01)
 
 
 def test_the_search_counts_the_cost_of_dense_kernels(rng):

@@ -23,12 +23,16 @@ PARAMETRISED = [
     MATERN,
     kernels.Diffusion(SPECTRUM),
     kernels.Bernstein(SPECTRUM),
+    kernels.Walk(SPECTRUM),
+    kernels.ShapedWalk(SPECTRUM),
+    kernels.Standardised(MATERN, level=1.0),
     kernels.SquaredExponential(X),
     kernels.Linear(X),
     MATERN + kernels.Linear(X),
     MATERN * kernels.Linear(X),
     likelihoods.Bernoulli(),
     likelihoods.Gaussian(),
+    likelihoods.MultinomialProbit(3),
     likelihoods.OrderedProbit(3),
     likelihoods.Poisson(),
     likelihoods.RobustMax(3),
@@ -66,7 +70,7 @@ def test_every_kernel_and_likelihood_of_ours_is_in_the_table():
 def test_every_field_of_a_plain_class_is_in_the_table_or_made_anew(key):
     stored = STORED[key]
     fields = stored.cls._fields if issubclass(stored.cls, tuple) else [f.name for f in dataclasses.fields(stored.cls)]
-    anew = {"Profile": {"best"}, "Hyperprior": {"free"}}.get(key, set())
+    anew = {"Profile": {"best", "outcomes"}, "Hyperprior": {"free"}}.get(key, set())
     assert set(stored.state) - {"names"} == set(fields) - anew
 
 

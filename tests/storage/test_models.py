@@ -12,6 +12,7 @@ from sklearn.base import clone
 import hypergauss as hg
 from hypergauss.exceptions import FileError, LearningWarning
 from hypergauss.inference import LogNormal, SpectralFeatures
+from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.kernels import SpectralKernel
 from hypergauss.likelihoods import Bernoulli
 from hypergauss.operators import LocalLaplacian
@@ -37,6 +38,9 @@ REGRESSORS = {
     "spectral features": {"inducing": SpectralFeatures(4)},
     "a kernel": {"kernel": hg.kernels.Matern(hg.Spectrum.of(H), fixed=("nu",)) + hg.kernels.Linear(COVARIATES)},
     "learned": {"learn": True, "max_iterations": 5, "random_state": np.random.RandomState(0)},
+    "averaged": {"learn": True, "random_state": 0},
+    "averaged, by inducing vertices": {"learn": True, "random_state": 0, "inducing": 5, "size_exponent": 0.0},
+    "averaged, two relations": {"learn": True, "random_state": 0, "H": {"all": H, "pairs": GRAPH}},
 }
 
 
@@ -53,6 +57,7 @@ def copied(model, tmp_path):
 @pytest.mark.parametrize("options", REGRESSORS.values(), ids=REGRESSORS)
 def test_a_regressor_predicts_the_same_to_the_last_digit(tmp_path, options):
     model = fitted_regressor(**options)
+    assert isinstance(model.posterior_, MixedPosterior) == options.get("learn", False)
     again = copied(model, tmp_path)
     for mine, theirs in zip(model.predict(NAMES, return_std=True), again.predict(NAMES, return_std=True), strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -89,10 +94,14 @@ def test_products_elsewhere_than_in_this_process_cannot_be_saved(tmp_path):
         hg.save(model, tmp_path / "model.hypergauss")
 
 
-def test_a_classifier_predicts_the_same_to_the_last_digit(tmp_path):
-    model = hg.HypergraphGPClassifier(H, learn=False).fit(NAMES[:9], LABELS)
+@pytest.mark.parametrize("learn", [False, True], ids=["as it is", "averaged"])
+@pytest.mark.parametrize("labels", [LABELS, ["red" if label == "red" else "other" for label in LABELS]], ids=["3", "2"])
+def test_a_classifier_predicts_the_same_to_the_last_digit(tmp_path, learn, labels):
+    model = hg.HypergraphGPClassifier(H, learn=learn, random_state=0).fit(NAMES[:9], labels)
+    assert isinstance(model.posterior_, MixedLatents) == learn
     again = copied(model, tmp_path)
     np.testing.assert_array_equal(model.predict_proba(NAMES), again.predict_proba(NAMES))
+    np.testing.assert_array_equal(model.sample(NAMES, 3, 0), again.sample(NAMES, 3, 0))
     assert again.predict(NAMES).tolist() == model.predict(NAMES).tolist()
     assert again.elbo_ == model.elbo_
 
@@ -233,7 +242,7 @@ def test_a_file_that_is_damaged_newer_or_foreign_is_refused(tmp_path, file, chan
 
 def test_a_parameter_that_an_earlier_version_did_not_have_is_as_usual(tmp_path, file):
     earlier = rewritten(file, tmp_path / "m", with_content(lambda c: c["parameters"].pop("n_starts")))
-    assert hg.load(earlier).n_starts == 2
+    assert hg.load(earlier).n_starts == hg.HypergraphGPRegressor(H).n_starts
 
 
 def test_text_of_uneven_lengths_takes_no_more_memory_than_its_file_warrants(tmp_path, file):

@@ -61,8 +61,8 @@ def assess(
 ) -> Assessment:
     """Cross-validate a fitted model and two baselines: one that knows no hypergraph, and a linear one on memberships.
 
-    Hyperparameters are learned anew in each fold; only the size exponents keep the values that the fitted model has. A
-    classifier's kernel starts from the fitted model's, which takes it to the same top in a few steps.
+    Hyperparameters are learned anew in each fold, and averaged over where the fitted model's are; only the size
+    exponent of a single hypergraph keeps the value that the fitted model has.
 
     Parameters
     ----------
@@ -111,9 +111,7 @@ def assess(
 
 
 def _settled(model: Any) -> dict[str, Any]:
-    """Return what folds take over from the fitted model: its size exponents, and of classes where learning starts."""
-    if isinstance(model, HypergraphGPClassifier):
-        return {"kernel": model.kernel_, "covariates": None, "combine": "sum", "size_exponent": "auto", "rank": None}
+    """Return what folds take over from the fitted model: its size exponent, if there is one."""
     exponent = model.size_exponent_
     return {"size_exponent": float(exponent)} if isinstance(exponent, float) else {}
 
@@ -159,7 +157,7 @@ def _classes(
     shares = np.bincount(codes, minlength=len(classes)) / len(codes)
     columns = pd.Index(classes, dtype=object, tupleize_cols=False)
     return pd.DataFrame(fitted.predict_proba(test), columns=columns), {
-        LINEAR: pd.DataFrame(logistic.predict_proba(wanted), columns=pd.Index(logistic.classes_, dtype=object)),
+        LINEAR: pd.DataFrame(logistic.predict_proba(wanted), columns=columns[logistic.classes_]),
         CONSTANT: pd.DataFrame(np.tile(shares, (len(test), 1)), columns=columns),
     }
 

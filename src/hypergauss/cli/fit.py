@@ -66,12 +66,10 @@ def fit(options: argparse.Namespace) -> None:
 
 
 def _model(problem: Problem, options: argparse.Namespace) -> Any:
-    # A free filter follows classes better than a smooth one, and leaves a size exponent little to do.
-    kernel = options.kernel or ("bernstein" if problem.is_classification else "matern")
     common = {
-        "kernel": kernel,
+        "kernel": options.kernel,
         "covariates": problem.covariates,
-        "size_exponent": _size_exponent(options.size_exponent, is_free=kernel == "bernstein"),
+        "size_exponent": _size_exponent(options.size_exponent),
         "rank": options.rank,
         "solver": options.solver,
         "random_state": options.seed,
@@ -81,15 +79,13 @@ def _model(problem: Problem, options: argparse.Namespace) -> Any:
         return HypergraphGPRegressor(problem.H, **common)
     if options.order is not None and options.likelihood not in (None, "ordinal"):
         raise ValueError(f"--order is for --likelihood ordinal. Got --likelihood {options.likelihood}. Leave one out.")
-    default = "ordinal" if problem.is_ordered else "logit" if problem.target.nunique() == 2 else "softmax"
+    default = "ordinal" if problem.is_ordered else "auto"
     return HypergraphGPClassifier(problem.H, likelihood=options.likelihood or default, **common)
 
 
-def _size_exponent(text: str | None, *, is_free: bool) -> float | str:
-    if text is None:
-        return 0.0 if is_free else "auto"
-    if text in ("auto", "learn"):
-        return text
+def _size_exponent(text: str | None) -> float | str:
+    if text in (None, "auto", "learn"):
+        return text or "auto"
     try:
         return float(text)
     except ValueError as error:

@@ -145,13 +145,13 @@ def _fit(commands: argparse._SubParsersAction) -> None:
         "--order", metavar="A,B,...", help="of ordered classes, lowest first: low,medium,high (--likelihood ordinal)"
     )
     group.add_argument(
-        "--kernel", choices=["matern", "diffusion", "bernstein"], help="(matern for values, bernstein for classes)"
+        "--kernel", choices=["auto", "walk", "matern", "diffusion", "bernstein"], help="which filter (auto)"
     )
     group.add_argument("--size-exponent", metavar="A", help="of hyperedge weights |e|^A: a number, auto or learn")
     group.add_argument(
         "--likelihood",
         choices=["logit", "probit", "softmax", "robust-max", "ordinal"],
-        help="of classes (logit for two, softmax for more)",
+        help="of classes (probit)",
     )
     group.add_argument("--rank", type=int, metavar="R", help="truncate the spectrum, for large hypergraphs")
     group.add_argument(
@@ -253,4 +253,7 @@ def _studies(commands: argparse._SubParsersAction) -> None:
     reproduce.add_argument("--quick", action="store_true", help="fewer repetitions, to see that it runs")
     reproduce.add_argument(
         "--paper-recipe", action="store_true", help="congress: also train exactly as the paper's appendix says"
+    )
+    reproduce.add_argument(
+        "--only", action="append", default=[], metavar="SET", help="defaults: run this data set; may be repeated"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
+from typing import Any
 
 from rich.console import Console
 
@@ -22,9 +23,13 @@ def reproduce(options: argparse.Namespace) -> None:
     """Run one study or all; of all, those whose data are not at hand are left out, with a word."""
     if options.study not in ("congress", "all"):
         idle.refuse(options, ["paper_recipe"], f"is of the study congress. Got {options.study}. Leave it out.")
+    if options.study != "defaults":
+        idle.refuse(options, ["only"], f"is of the study defaults. Got {options.study}. Leave it out.")
     for name, module in STUDIES.items():
         if options.study in (name, "all"):
-            switches = {"paper_recipe": True} if options.paper_recipe and name == "congress" else {}
+            switches: dict[str, Any] = {"paper_recipe": True} if options.paper_recipe and name == "congress" else {}
+            if options.only:
+                switches["only"] = options.only
             try:
                 import_module(module).run(options.out, Console(), quick=options.quick, **switches)
             except FileNotFoundError as error:

@@ -22,7 +22,7 @@ from hypergauss.kernels import (
     Sum,
     Walk,
 )
-from hypergauss.solvers.choose import Choice, Plan, memory_limit, plan_solver
+from hypergauss.solvers.choose import Choice, Plan, check_solver, memory_limit, plan_solver
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
@@ -50,8 +50,8 @@ class Blueprint(NamedTuple):
     rank: int | None
     #: None with a given kernel, which has made its choice.
     plan: Plan | None = None
-    #: Whether filters have a shape that is set free once all else is learned.
-    is_shaped: bool = False
+    #: Whether filters of eigenvectors have a shape.
+    has_shape: bool = False
 
     @classmethod
     def of(
@@ -107,8 +107,8 @@ class Blueprint(NamedTuple):
         else:
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
-        is_shaped = name in (None, "auto") and standardises and not plan.is_iterative
-        return cls(domain, build, searched, exponents, rank, plan, is_shaped)
+        has_shape = name in (None, "auto") and standardises
+        return cls(domain, build, searched, exponents, rank, plan, has_shape)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -124,13 +124,19 @@ class Blueprint(NamedTuple):
             )
         return cls(domain, lambda _, __: kernel, (), {}, None)
 
-    def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
-        """Return the kernel whose spectra have the given size exponents; a stiff one keeps the shape of its filters."""
+    def kernels_at(self, exponents: Mapping[str, float | None]) -> tuple[Kernel, Kernel]:
+        """Return a stiff kernel, which keeps the shape of its filters, and a free one, of the same spectra."""
         relations = self.domain.relations
+        spectra: dict[str, Spectrum]
         if self.plan is not None and self.plan.is_iterative:
-            return self.build({name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()}, stiff)
-        spectra: dict[str, Spectrum] = {k: cached_spectrum(relations[k], self.rank, a) for k, a in exponents.items()}
-        return self.build(spectra, stiff)
+            spectra = {name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()}
+        else:
+            spectra = {name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()}
+        return self.build(spectra, True), self.build(spectra, False)
+
+    def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
+        """Return the kernel whose spectra have the given size exponents."""
+        return self.kernels_at(exponents)[0 if stiff else 1]
 
     def learning_size(self, num_sites: int) -> int:
         """Return how many of the observations to learn from: all of them with a given kernel, as nothing is planned."""
@@ -140,6 +146,17 @@ class Blueprint(NamedTuple):
     def num_points(self) -> int:
         """How many values of the hyperparameters to average over."""
         return 0 if self.plan is None else self.plan.exact.num_points
+
+    def is_iterative(self, solver: Choice) -> bool:
+        """Return whether systems are solved by products; a given kernel has made that choice unless it is made here."""
+        if self.plan is not None:
+            return self.plan.is_iterative
+        return check_solver(solver) == "iterative" or not self.kernel_at(self.exponents).has_eigenvectors
+
+    @property
+    def is_shaped(self) -> bool:
+        """Whether filters have a shape that is set free once all else is learned."""
+        return self.has_shape and self.plan is not None and not self.plan.is_iterative
 
     def exactly(self, work: Work) -> Blueprint | None:
         """Return the blueprint of the same model by an exact solver, or None where that does not fit in memory.
@@ -164,7 +181,7 @@ def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool
         part: SpectralKernel = ShapedWalk(spectrum, fixed=("shape",) if stiff else ())
     else:
         part = KERNELS[name](spectrum)
-    return Standardised(part, level=LEVEL)
+    return Standardised(part, evenness=0.5, level=LEVEL)
 
 
 def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
@@ -32,31 +31,34 @@ LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
 
 class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
-    r"""Gaussian process classification of vertices by variational inference.
+    r"""Gaussian process classification of vertices, by expectation propagation unless asked otherwise.
 
-    Each class has a latent function f_c ~ GP(mean_c, kernel); the label is drawn from them by the likelihood. The
-    posterior is approximated by the best Gaussian, and hyperparameters are learned by the bound it gives (ELBO).
+    Each class has a latent function f_c ~ GP(mean_c, kernel), or two classes have one; the label is drawn from them by
+    the likelihood. The posterior is approximated by a Gaussian, hyperparameters are learned by the approximate log
+    evidence that it gives, and probabilities are averaged over them.
 
     Parameters
     ----------
     H : Hypergraph, Graph, or dict of name to either
         What relates the vertices.
-    kernel : {"matern", "diffusion", "bernstein"} or Kernel, default "matern"
+    kernel : {"auto", "walk", "matern", "diffusion", "bernstein"} or Kernel, default "auto"
         As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from
         another hypergraph on them.
     covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex.
-    likelihood : {"robust-max", "softmax", "ordinal", "logit", "probit"} or Classification, default "robust-max"
-        How labels arise from latent functions. "robust-max": the class of the largest, but for a share epsilon of
-        labels, learned, that are wrong; "softmax": softer borders between classes; "ordinal": one latent function and
-        ordered classes (numbers, or an ordered `pandas.Categorical`); "logit" and "probit": one latent
-        function for two classes.
-    inference : {"variational", "laplace", "mcmc"}, default "variational"
-        The best Gaussian by the evidence lower bound; a Gaussian at the mode (`inference.laplace`, not with
-        "robust-max", whose log density is flat); or draws of latents and hyperparameters by elliptical slice sampling
-        (`inference.mcmc`; extra ``mcmc``, minutes), the standard to hold the other two against. Sampling starts from
-        the kernel as given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size
-        exponent at 0.
+    likelihood : {"auto", "probit", "softmax", "robust-max", "ordinal", "logit"} or Classification, default "auto"
+        How labels arise from latent functions. "probit": the class of the largest, each with normal noise of its own
+        (for two classes, the sign of one); it is what "auto" takes, except for many classes where inference is not
+        "ep" or "mcmc", which have "softmax". "softmax" and, for two classes, "logit": softer borders between classes.
+        "robust-max": the class of the largest, but for a share epsilon of labels, learned, that are wrong. "ordinal":
+        one latent function and ordered classes (numbers, or an ordered `pandas.Categorical`).
+    inference : {"auto", "ep", "variational", "laplace", "mcmc"}, default "auto"
+        "ep", expectation propagation (`inference.propagation`; of many classes `inference.coupled_propagation`), which
+        "auto" takes where likelihood and solver have it; "variational", the best Gaussian by the evidence lower bound,
+        which it takes elsewhere; "laplace", a Gaussian at the mode (not with "robust-max", whose log density is flat,
+        and "probit" of many classes); or draws of latents and hyperparameters by elliptical slice sampling
+        ("mcmc", `inference.mcmc`; minutes), the standard to hold the others against. Sampling starts from the kernel as
+        given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size exponent at 0.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference: how many inducing vertices to select (`select_inducing_vertices`), which ones, or how many
         leading eigenvectors to use in their place.
@@ -66,13 +68,17 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph.
     size_exponent : "auto", "learn" or float, default "auto"
-        The a in hyperedge weights ``w(e) |e|^a``.
+        The a in hyperedge weights ``w(e) |e|^a``; as for `HypergraphGPRegressor`.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors.
     learn : bool, default True
-        Learn hyperparameters by the bound, or keep those of the kernel. Many labels: from a part, as the regressor.
+        Learn hyperparameters by the approximate log evidence, or keep those of the kernel. Many labels: from a part of
+        them, as the regressor.
+    integrate : bool, default True
+        Average probabilities over hyperparameters, as for `HypergraphGPRegressor`; not with ``batch_size``, and not
+        with "mcmc", which draws them.
     priors : dict of name to LogNormal, optional
-        Priors on hyperparameters, by name.
+        Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
         As for the regressor; with the iterative solver, posteriors are found by ``inference="variational"``, and the
         bound is an estimate.
@@ -90,16 +96,18 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     classes_ : array
         The class labels: in the order of their categories where ``y`` is an ordered `pandas.Categorical`, else sorted.
     kernel_ : Kernel
-        With learned hyperparameters; at their posterior medians with "mcmc".
+        At the mode of its hyperparameters; at their posterior medians with "mcmc".
     elbo_ : float
-        The evidence lower bound; Laplace's approximation to the log evidence with "laplace"; NaN with "mcmc".
+        The log evidence of the labels at the mode of the hyperparameters, as inference has it: the approximation of
+        "ep" (no bound) or of "laplace", the evidence lower bound with "variational", NaN with "mcmc".
     elbo_trace_ : array
         The objective of the labels that were learned from, log priors included, after each iteration; its estimate in
         each pass with ``batch_size``.
     draws_ : Draws or None
         With "mcmc"; ``draws_.inference_data()`` is in ArviZ's form.
-    posterior_ : GaussianLatents or SampledLatents
-        The latent functions given the labels; vertices are indices of ``vertices_``.
+    posterior_ : GaussianLatents, MixedLatents or SampledLatents
+        The latent functions given the labels, averaged over hyperparameters unless ``integrate=False``; vertices are
+        indices of ``vertices_``.
     vertices_ : Index
         The names of all vertices.
     hyperparameters_, size_exponent_, size_exponent_profile_, relation_weights_, solver_, n_iter_
@@ -174,20 +182,17 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         batch_size = self._check_inference()
         codes, classes = _classes(labels, given, is_ordinal=self._is_ordinal)
         learns_at_once = self.inference != "mcmc" and batch_size is None
-        # With eigenvectors; products with the Laplacian have the variational way alone.
-        is_variational = batch_size is not None or self.inference == "variational"
-        if self.inference == "auto":
-            is_variational = is_variational or not coupled_is_affordable(len(names), len(classes))
-        likelihood = _make_likelihood(self.likelihood, list(classes), codes, is_variational=is_variational)
-        inference = _resolved(self.inference, likelihood, is_variational=batch_size is not None)
+        is_variational = self.inference == "variational" or batch_size is not None
+        # Coupled latents need the covariances between all labelled vertices, class by class.
+        is_coupled = self.inducing is None and coupled_is_affordable(len(names), len(classes))
+        likelihood, inference = self._way(classes, codes, is_variational=is_variational, is_coupled=is_coupled)
         blueprint = self._blueprint(
             Work(len(names), kind_of(likelihood, inference), likelihood.num_latents, learns=learns_at_once),
             searches=learns_at_once,
             needs_eigenvectors=self.inference not in ("auto", "variational"),
         )
-        if blueprint.plan is not None and blueprint.plan.is_iterative:
-            likelihood = _make_likelihood(self.likelihood, list(classes), codes, is_variational=True)
-            inference = _resolved(self.inference, likelihood, is_variational=True)
+        if blueprint.is_iterative(self.solver):
+            likelihood, inference = self._way(classes, codes, is_variational=True, is_coupled=False)
         rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
@@ -207,6 +212,21 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             model = self.draws_.median_model()
             self.kernel_, self.hyperparameters_ = model.kernel, parameters.values(model)
         return self
+
+    def _way(
+        self, classes: np.ndarray, codes: np.ndarray, *, is_variational: bool, is_coupled: bool
+    ) -> tuple[Classification, str]:
+        """Return likelihood and inference: as asked for, or as usual where latents can be coupled or cannot."""
+        # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
+        has_probit = is_coupled and not is_variational and self.inference != "laplace"
+        usual = "probit" if has_probit else "softmax"
+        likelihood = _make_likelihood(self.likelihood, list(classes), codes, usual=usual)
+        if self.inducing is not None and isinstance(likelihood, MultinomialProbit):
+            raise ValueError(
+                "`inducing` variables need a likelihood with expectations. Got 'probit' for more than two classes. "
+                "Leave `likelihood` out, or use 'softmax'."
+            )
+        return likelihood, _resolved(self.inference, likelihood, is_variational=is_variational)
 
     @property
     def _is_ordinal(self) -> bool:
@@ -236,14 +256,12 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         return _checks.count("batch_size", self.batch_size)
 
     def _check_slopes(self, likelihood: Classification) -> None:
-        """Refuse a likelihood without slopes by the name that it was asked for, or say that it is the usual one."""
+        """Refuse a likelihood without slopes by the name that it was asked for."""
         if not likelihood.has_mode:
-            usual = inspect.signature(type(self)).parameters["likelihood"].default
-            which = ", which is the default" if self.likelihood == usual else ""
-            with_slopes = "'softmax', or for two classes 'logit' or 'probit'"
             raise ValueError(
-                f"`inference='laplace'` needs a likelihood with slopes. Got `likelihood={self.likelihood!r}`{which}, "
-                f"whose log density is flat but for jumps. Choose {with_slopes}, or `inference='variational'`."
+                f"`inference='laplace'` needs a likelihood with slopes. Got `likelihood={self.likelihood!r}` for "
+                f"{likelihood.num_classes} classes, which has none. Choose 'softmax', or for two classes 'logit' or "
+                "'probit', or leave `inference` out."
             )
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
@@ -357,9 +375,9 @@ def _resolved(inference: str, likelihood: Classification, *, is_variational: boo
 
 
 def _make_likelihood(
-    likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, is_variational: bool
+    likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, usual: str
 ) -> Classification:
-    """Return the named likelihood for as many classes as there are."""
+    """Return the named likelihood for as many classes as there are; "auto" is the usual one for more than two."""
     if len(classes) < 2:
         raise ValueError(f"`y` must hold at least two classes. Got one: '{classes[0]}'. Label some of another class.")
     if isinstance(likelihood, Classification):
@@ -368,8 +386,7 @@ def _make_likelihood(
         return likelihood
     _checks.one_of("likelihood", likelihood, LIKELIHOODS)
     if likelihood == "auto":
-        # The probit for many classes has no expectation for variational inference to use.
-        likelihood = "softmax" if is_variational and len(classes) > 2 else "probit"
+        likelihood = usual if len(classes) > 2 else "probit"
     if likelihood == "probit":
         return Bernoulli("probit") if len(classes) == 2 else MultinomialProbit(len(classes))
     if likelihood == "logit":

@@ -9,7 +9,7 @@ from hypergauss.learning.priors import LogNormal
 _SHAPES = {
     "steps": LogNormal(2.0, 1.0),
     "shape": LogNormal(1.0, 3.0),
-    "individuality": LogNormal(0.3, 1.5),
+    "individuality": LogNormal(2.0, 1.5),
     "lengthscale": LogNormal(5.0, 1.5),
     "beta": LogNormal(5.0, 1.5),
     "coefficients": LogNormal(0.3, 2.0),

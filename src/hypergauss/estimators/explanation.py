@@ -89,26 +89,26 @@ def explain(
     of : str
         What is explained.
     with_values : bool
-        Show observations and their weights; only for one posterior.
+        Show observations and their weights, which are averages too where several posteriors are; those have the same
+        observations.
     """
     at = np.array([row])
     observed = posteriors[0][1].sites.rows
-    by_vertex, mean, prediction = np.zeros(len(observed)), 0.0, 0.0
-    parts: list[tuple[float, Part]] = []
-    table: dict[str, Any] = {}
+    by_vertex, shares, mean, prediction = np.zeros(len(observed)), np.zeros(len(observed)), 0.0, 0.0
+    parts: list[tuple[float, int, Part]] = []
     for factor, posterior, output in posteriors:
         weights = posterior.observation_weights(at)[0]
         prior = float(posterior.prior.mean[output])
         values = posterior.sites.mean[:, output]
         by_vertex += factor * weights * (values - prior)
+        shares += factor * weights
         mean += factor * prior
         prediction += factor * float(posterior.mean(at)[0, output])
         found = edge_parts(posterior, row)
         outputs = posterior.sites.mean.shape[1]
         each = len(found) // outputs
-        parts += [(factor, part) for part in found[output * each : (output + 1) * each]]
-        if with_values:
-            table = {"value": values, "weight": weights}
+        parts += [(factor, *numbered) for numbered in enumerate(found[output * each : (output + 1) * each])]
+    table: dict[str, Any] = {"value": values, "weight": shares} if with_values else {}
     table["contribution"] = by_vertex
     names = pd.Index(vertices[observed], name="vertex", tupleize_cols=False)
     order = np.argsort(-np.abs(by_vertex), kind="stable")
@@ -119,14 +119,18 @@ def explain(
 
 
 def _by_edge(
-    parts: Sequence[tuple[float, Part]], relations: Mapping[str, Any]
+    parts: Sequence[tuple[float, int, Part]], relations: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
-    """Return a table of hyperedges, and what is left by part; parts of one label are added."""
+    """Return a table of hyperedges, and what is left by part.
+
+    Parts have a factor and a number: the same part of a kernel at several hyperparameters, among them size exponents,
+    has one number, and what it tells is added.
+    """
     totals: dict[tuple[str, int, int], float] = {}
     rest: dict[str, float] = {}
     names: dict[tuple[str, int], Sequence[Any]] = {}
-    for factor, part in parts:
-        home = (part.label, id(part.spectrum))
+    for factor, number, part in parts:
+        home = (part.label, number)
         if part.spectrum is not None and home not in names:
             names[home] = edge_names(part.label, part.spectrum, relations)
         for edge, value in zip(part.edges.tolist(), part.values.tolist(), strict=True):

@@ -91,13 +91,17 @@ def _learn(
     """Return the mode of the hyperparameters, what to average over, the exponents at the mode, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
     attempt: Attempt | None = None
+    stiff, kernel = blueprint.kernels_at(exponents)  # of one decomposition, which may be all that a fit takes
+    task.check_priors(kernel)
     for name in blueprint.searched:
         profiles[name] = _profile(blueprint, task, exponents, name, attempt)
         exponents[name], attempt = profiles[name].size_exponent, profiles[name].best
-    if attempt is None and blueprint.is_shaped:
-        attempt = task.learn(blueprint.kernel_at(exponents, stiff=True), coarsely=True)
+    if profiles:
+        kernel = blueprint.kernel_at(exponents)
+    elif blueprint.is_shaped:
+        attempt = task.learn(stiff, coarsely=True)
     # A profile is learned coarsely, with stiff filters; the model that it chose is learned out.
-    attempt = task.learn(blueprint.kernel_at(exponents), attempt)
+    attempt = task.learn(kernel, attempt)
     averaged = None
     if task.averages(attempt) and (count := blueprint.num_points):
         averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)

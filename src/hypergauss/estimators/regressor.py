@@ -42,20 +42,28 @@ class Predictions(NamedTuple):
 class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     r"""Exact Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel).
 
+    With nothing set, the kernel is a filter of the hypergraph's spectrum, centred, with comparable variances for
+    all vertices and a level of its own (`kernels.Standardised`), and predictions are averaged over its hyperparameters.
+
     Parameters
     ----------
     H : Hypergraph, Graph, or dict of name to either
         What relates the vertices. Several relations are added, each with a weight that is learned.
-    kernel : {"matern", "diffusion", "bernstein"} or Kernel, default "matern"
-        By name, its spectrum is made here and its size exponent may be learned; a Kernel is taken as it is.
+    kernel : {"auto", "walk", "matern", "diffusion", "bernstein"} or Kernel, default "auto"
+        Which filter. "auto" (or None) is steps of the random walk with a smooth shape that the evidence decides on
+        (`kernels.ShapedWalk`); "walk" has no shape. A filter that is named is centred and scaled, its hyperparameters
+        have broad priors, and its size exponent may be learned. A Kernel is taken as it is, without any of that:
+        ``Matern(Spectrum.of(H))`` is the paper's. The iterative solver, `SpectralFeatures`, and problems where one
+        evaluation takes more than some 3e9 operations, n min(n, rank)^2, have the filter as it is: Matern for "auto".
     covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex. Columns are standardised and enter through a squared exponential kernel with
         one lengthscale; pass a kernel, such as ``SquaredExponential(X, lengthscale=[...])``, for one a column.
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph: effects that add up, or similarity that both must confirm.
     size_exponent : "auto", "learn" or float, default "auto"
-        The a in hyperedge weights ``w(e) |e|^a``. "auto" learns it where that takes seconds, else keeps 0 (Zhou). A
-        learned exponent replaces 0 only if the log evidence rises by more than 2.
+        The a in hyperedge weights ``w(e) |e|^a``. "auto" learns it where that takes seconds, else keeps 0 (Zhou);
+        "learn" insists. Its prior is normal around 0.5 with spread 1; values are tried on a lattice of halves, and
+        predictions are averaged over those that the data leave probable.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors; exact if not given.
     noise_variance : float, default 0.1
@@ -64,9 +72,15 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         Learn hyperparameters by the evidence, or take ``kernel`` and ``noise_variance`` as they are, in the target's
         own units. Where the evidence of all measurements takes long to evaluate, a named kernel is learned from a part
         of them (``solver_plan_`` tells), and predictions are from all.
+    integrate : bool, default True
+        Average predictions over hyperparameters, by importance sampling around their mode, in place of taking the mode
+        for known. Where that would cost too much, with the iterative solver, and with a given kernel, the mode is used
+        all the same.
     priors : dict of name to LogNormal, optional
-        Priors on hyperparameters, by name. Like ``fixed`` variances of a given kernel, they refer to the scaled target:
-        a variance of 1 is that of the target (``scale_target=False`` for its own units).
+        Priors on hyperparameters, by name, such as ``{"steps": LogNormal(3.0, 0.5)}``. Those that are not named have
+        broad default ones (`estimators.defaults`), except in a given kernel, which has none. Like ``fixed`` variances
+        of a given kernel, they refer to the scaled target: a variance of 1 is that of the target
+        (``scale_target=False`` for its own units).
     scale_target : bool, default True
         Centre the target and, before learning, divide by its standard deviation (one for all outputs, which share the
         kernel); starting variances are shares of its square. Everything reported is in the target's own units.
@@ -78,7 +92,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
         vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.
-    n_starts : int, default 2
+    n_starts : int, default 1
         Starts that learning follows.
     max_iterations : int, default 200
         Of L-BFGS, for each start.
@@ -90,19 +104,20 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     Attributes
     ----------
     kernel_ : Kernel
-        With learned hyperparameters, in the target's units.
+        At the mode of its hyperparameters, in the target's units.
     noise_variance_ : float or None
-        Learned noise variance; None if the noise of each vertex was given.
+        Learned noise variance, averaged where the posterior is; None if the noise of each vertex was given.
     mean_ : float or array of shape (L,)
-        Learned constant mean.
+        The constant that f is added to. A kernel that is named has a level with a prior around the mean of the
+        measurements, which is this, and the level is part of f; with a given kernel, the learned mean.
     log_marginal_likelihood_ : float
-        Log evidence of the targets, in their own units.
+        Log evidence of the targets, in their own units, at the mode.
     hyperparameters_ : dict
-        All hyperparameters that were free to be learned, by name.
+        All hyperparameters that were free to be learned, by name, at their mode.
     size_exponent_ : float, dict by relation, or None
-        The exponent used (None with a graph or a given kernel).
+        The most probable exponent (None with a graph or a given kernel).
     size_exponent_profile_ : Profile, dict of them, or None
-        Every exponent tried and its objective.
+        Every exponent tried and its objective, its own log prior included.
     relation_weights_ : dict or None
         With several relations or covariates added: each one's share of the prior variance.
     solver_ : str
@@ -112,8 +127,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         with a given kernel.
     n_iter_ : int
         Iterations of L-BFGS.
-    posterior_ : Posterior
-        The process given the measurements, in the target's units; vertices are indices of ``vertices_``.
+    posterior_ : Posterior or MixedPosterior
+        The process given the measurements, in the target's units, averaged over hyperparameters unless
+        ``integrate=False``; vertices are indices of ``vertices_``. ``predict``, ``sample``, ``explain`` and
+        ``leave_one_out`` are this posterior's.
     vertices_ : Index
         The names of all vertices.
 
@@ -123,7 +140,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e", "f"]])
     >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
     >>> model.predict(["c", "e"]).round(2)
-    array([1.53, 2.56])
+    array([1.24, 2.94])
     """
 
     def __init__(
@@ -142,7 +159,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         scale_target: bool = True,
         solver: Choice = "auto",
         inducing: Any = None,
-        n_starts: int = 2,
+        n_starts: int = 1,
         max_iterations: int = 200,
         random_state: Any = None,
         verbose: bool = False,
@@ -191,7 +208,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             ],
         )
         names = as_list(X)
-        blueprint = self._blueprint(Work(len(names)))
+        blueprint = self._blueprint(Work(len(names), learns=len(names) > 1), searches=len(names) > 1)
         rows = blueprint.domain.rows(names)
         y = in_order_of(X, names, y, argument="y")
         noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
@@ -280,14 +297,15 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         >>> H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d"], "z": ["d", "e", "f"]})
         >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
         >>> print(model.explain("c"))
-        predicted mean of 'c': 1.528, from 1.733 without observations
+        predicted mean of 'c': 1.239, from 1.733 without observations
           observed vertices (3 in all)
-            +0.3578  'f'
-            -0.3257  'a'
-            -0.2369  'b'
+            -0.2798  'a'
+            -0.2035  'b'
+            -0.01075  'f'
           hyperedges (2 in all)
-            -0.322  'x'
-            +0.1171  'y'
+            -0.7009  'x'
+            -0.06191  'y'
+          +0.2688  level
         """
         row = int(self._rows([vertex])[0])
         number = _checks.count("output", output, least=0, most=len(self.posterior_.prior.mean) - 1)

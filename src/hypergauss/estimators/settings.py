@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph
+from hypergauss.kernels import Kernel
 from hypergauss.solvers.choose import check_solver
 
 Settings = Mapping[str, Any]
@@ -33,7 +34,7 @@ def _is_graph(settings: Settings) -> bool:
 #: Of regressor and classifier. A parameter that an estimator does not have breaks no rule.
 VERTEX_RULES = (
     Idle(
-        ("n_starts", "max_iterations", "priors"),
+        ("n_starts", "max_iterations", "priors", "integrate"),
         lambda given: not given["learn"],
         "with `learn=False` nothing is learned",
         "Leave it out, or learn.",
@@ -63,9 +64,19 @@ VERTEX_RULES = (
         "the iterative solver follows one start",
     ),
     Idle(
-        ("solver", "n_starts", "max_iterations"),
+        ("solver", "n_starts", "max_iterations", "integrate"),
         lambda given: given.get("inference") == "mcmc",
         "`inference='mcmc'` samples, with a dense factorisation, and maximises nothing",
+    ),
+    Idle(
+        ("integrate",),
+        lambda given: isinstance(given["kernel"], Kernel),
+        "a kernel that is given is not averaged over hyperparameters",
+    ),
+    Idle(
+        ("integrate",),
+        lambda given: check_solver(given["solver"]) == "iterative" or given.get("batch_size") is not None,
+        "averages over hyperparameters compare log evidences, and here these are estimates",
     ),
     Idle(
         ("n_starts",),

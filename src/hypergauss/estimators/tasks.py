@@ -125,9 +125,18 @@ class Task(ABC):
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> Any:
         """Return the posteriors at some hyperparameters, averaged by their weights; an attempt is at the mode."""
 
+    def check_priors(self, kernel: Kernel) -> None:
+        """Refuse priors on what is not learned with a kernel."""
+        match_priors(self.model(kernel), self.how.priors)
+
     def priors_for(self, model: Any) -> dict[str, LogNormal]:
-        """Return the priors of a model's hyperparameters: the user's, and the defaults where there is none of those."""
-        return with_defaults(model, self.how.priors, self.how.default_priors)
+        """Return the priors of a model's hyperparameters: the user's, and the defaults where there is none of those.
+
+        A stiff filter holds hyperparameters that have a prior once they are free.
+        """
+        names = {name for slot in parameters.slots(model) for name in (slot.name, slot.name.rsplit(".", 1)[-1])}
+        own = {name: prior for name, prior in self.how.priors.items() if name in names}
+        return with_defaults(model, own, self.how.default_priors)
 
     def part(self, size: int) -> Self:
         """Return the same task on so many of the observations, chosen at random but always the same."""

@@ -54,7 +54,7 @@ class VertexEstimator(BaseEstimator):
     def _blueprint(self, work: Work, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
         check_solver(self.solver)
-        check_flags(self, "learn", "verbose")
+        check_flags(self, "learn", "integrate", "verbose")
         if self.size_exponent == "learn" and not self.learn:
             raise ValueError("`size_exponent='learn'` learns, and `learn=False` does not. Give a number, or learn.")
         blueprint = Blueprint.of(
@@ -99,7 +99,7 @@ class VertexEstimator(BaseEstimator):
             check_priors(self.priors),
             # A kernel that is given is taken as it comes: what is not said of it is not assumed.
             {} if isinstance(self.kernel, Kernel) else default_priors,
-            bool(self.integrate) and not isinstance(self.kernel, Kernel),
+            self.integrate and not isinstance(self.kernel, Kernel),
             _checks.count("n_starts", self.n_starts),
             max_iterations if learns else 0,
             seed,

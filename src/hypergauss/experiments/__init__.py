@@ -2,6 +2,8 @@
 
 #: Name on the command line -> module with a function ``run(out, console, quick=False)``.
 STUDIES = {
+    "defaults": "hypergauss.experiments.defaults",
+    "calibration": "hypergauss.experiments.calibration",
     "congress": "hypergauss.experiments.congress",
     "inducing": "hypergauss.experiments.inducing",
     "automobiles": "hypergauss.experiments.automobiles",

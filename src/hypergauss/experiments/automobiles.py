@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,17 +14,17 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.progress import track
-from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.linear_model import RidgeCV
 from sklearn.metrics import r2_score
 
 from hypergauss.datasets import load_automobiles
 from hypergauss.estimators import HypergraphGPRegressor
+from hypergauss.experiments.peers import Predictor, value_peers
 from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.kernels import Matern
 from hypergauss.metrics import gaussian_log_predictive_density, interval_coverage
 from hypergauss.plotting.figures import predicted_against_observed, size_exponent_profile
+from hypergauss.spectrum import Spectrum
 
 _CATEGORICAL_NUMBERS = ["symboling", "price", "normalized-losses"]
 
@@ -36,9 +36,6 @@ class Problem(NamedTuple):
     cars: np.ndarray
     log_price: np.ndarray
     measures: pd.DataFrame
-
-
-Predictor = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def load_problem() -> Problem:
@@ -60,21 +57,9 @@ def halves(n: int, seeds: range) -> Iterator[tuple[int, np.ndarray, np.ndarray]]
 
 def predictors(problem: Problem) -> dict[str, Predictor]:
     """Return every method as a function (training cars, their log prices, test cars) -> mean and std."""
-    incidence = problem.hypergraph.incidence.toarray()
 
     def constant(_: np.ndarray, y: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.full(len(test), y.mean()), np.full(len(test), y.std(ddof=1))
-
-    def ridge(train: np.ndarray, y: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        model = RidgeCV(np.logspace(-3, 3, 25), store_cv_results=True).fit(incidence[train], y)
-        # Its spread is that of its own leave-one-out residuals at the penalty it chose.
-        residuals = model.cv_results_.mean(axis=0).min()
-        return model.predict(incidence[test]), np.full(len(test), np.sqrt(residuals))
-
-    def euclidean(train: np.ndarray, y: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        kernel = ConstantKernel() * RBF(3.0, (1e-2, 1e4)) + WhiteKernel(0.1)
-        model = GaussianProcessRegressor(kernel, normalize_y=True, n_restarts_optimizer=2, random_state=0)
-        return model.fit(incidence[train], y).predict(incidence[test], return_std=True)
 
     def ours(*arguments: object, **options: object) -> Predictor:
         def predict(train: np.ndarray, y: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -86,13 +71,13 @@ def predictors(problem: Problem) -> dict[str, Predictor]:
     H = problem.hypergraph
     return {
         "constant": constant,
-        "ridge on the incidence matrix": ridge,
-        "scikit-learn GP on the incidence matrix": euclidean,
-        "binary clique graph, Matern": ours(H.clique_expansion(weighted=False)),
-        "weighted clique graph, Matern": ours(H.clique_expansion()),
-        "hypergraph, Matern (default)": ours(H),
+        **value_peers(H),
+        "binary clique graph": ours(H.clique_expansion(weighted=False)),
+        "weighted clique graph": ours(H.clique_expansion()),
+        "hypergraph (default)": ours(H),
+        "hypergraph, the paper's Matern": ours(H, Matern(Spectrum.of(H))),
         "hypergraph, Bernstein filter": ours(H, "bernstein"),
-        "hypergraph + measures, Matern": ours(H, None, problem.measures),
+        "hypergraph + measures": ours(H, None, problem.measures),
     }
 
 

@@ -29,7 +29,7 @@ from hypergauss.experiments.tables import make_table, mean_and_error, publish
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
-from hypergauss.kernels import Matern
+from hypergauss.kernels import Bernstein, Kernel, Matern
 from hypergauss.likelihoods import RobustMax
 from hypergauss.plotting.figures import BLUE, GREEN, ORANGE, reliability_diagram
 from hypergauss.solvers import solver_for
@@ -101,7 +101,7 @@ def methods(problem: Problem, *, paper_recipe: bool) -> dict[str, Method]:
     """Return every method by the name it has in the table."""
     y, H = problem.groups, problem.hypergraph
 
-    def ours(relation: Hypergraph | Graph, kernel: str = "matern", **options: object) -> Method:
+    def ours(relation: Hypergraph | Graph, kernel: Kernel | None = None, **options: object) -> Method:
         def predict(train: np.ndarray, test: np.ndarray) -> Prediction:
             model = HypergraphGPClassifier(relation, kernel, random_state=0, **options)  # type: ignore[arg-type]
             model.fit(train, y[train])
@@ -113,13 +113,14 @@ def methods(problem: Problem, *, paper_recipe: bool) -> dict[str, Method]:
     for name, relation in problem.relations.items():
         chosen[f"{name}, default"] = ours(relation)
     for name, relation in problem.relations.items():
-        exponent = 0.0 if name == "hypergraph" else "auto"
-        chosen[f"{name}, the paper's model"] = ours(relation, likelihood=papers_likelihood(), size_exponent=exponent)
+        papers = Matern(Spectrum.of(relation))
+        chosen[f"{name}, the paper's model"] = ours(relation, papers, likelihood=papers_likelihood())
     if paper_recipe:
         for name, relation in problem.relations.items():
             chosen[f"{name}, the paper's recipe"] = _by_recipe(relation, y)
-    chosen["hypergraph, softmax"] = ours(H, likelihood="softmax", size_exponent=0.0)
-    chosen["hypergraph, softmax, Bernstein"] = ours(H, "bernstein", likelihood="softmax", size_exponent=0.0)
+    spectrum = Spectrum.of(H)
+    chosen["hypergraph, the paper's kernel, softmax"] = ours(H, Matern(spectrum), likelihood="softmax")
+    chosen["hypergraph, Bernstein's kernel, softmax"] = ours(H, Bernstein(spectrum), likelihood="softmax")
     chosen["label propagation, tuned"] = _label_propagation(H, y)
     chosen["logistic on eigenvectors, tuned"] = _logistic(H, y)
     return chosen
@@ -257,10 +258,8 @@ def draw_convergence(problems: dict[str, Problem], path: Path, *, paper_recipe: 
     for row, (title, problem) in zip(axes, problems.items(), strict=True):
         _, train, _ = next(partitions(len(problem.groups), range(1)))
         for name, relation in problem.relations.items():
-            exponent = 0.0 if name == "hypergraph" else "auto"
-            model = HypergraphGPClassifier(
-                relation, likelihood=papers_likelihood(), size_exponent=exponent, random_state=0
-            )
+            papers = Matern(Spectrum.of(relation))
+            model = HypergraphGPClassifier(relation, papers, likelihood=papers_likelihood(), random_state=0)
             trace = model.fit(train, problem.groups[train]).elbo_trace_
             row[0].plot(trace, color=COLOURS[name], label=f"{name} ({trace[-1]:.1f})")
             if paper_recipe:

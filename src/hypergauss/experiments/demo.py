@@ -18,7 +18,7 @@ from hypergauss.experiments.tables import make_table
 from hypergauss.metrics import gaussian_log_predictive_density, interval_coverage
 from hypergauss.plotting.figures import predicted_against_observed, spectrum_and_filter
 
-_SHOWN = ("constant", "ridge on the incidence matrix", "weighted clique graph, Matern")
+_SHOWN = ("constant", "ridge on the incidence matrix", "weighted clique graph")
 
 
 def run(out: Path, console: Console) -> None:

@@ -22,12 +22,13 @@ from hypergauss.experiments.tables import make_table, publish
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.selection import select_inducing_vertices
 from hypergauss.inference.variational import best_sites
-from hypergauss.kernels import Kernel
+from hypergauss.kernels import Kernel, Matern
 from hypergauss.plotting.figures import BLUE, GREEN, GREY, ORANGE, RED
 from hypergauss.solvers.base import ExactSolver
 from hypergauss.solvers.choose import solver_for
 from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import NaturalSites
+from hypergauss.spectrum import Spectrum
 
 NUMBERS = (3, 6, 12, 24, 48)
 COLOURS = {
@@ -47,7 +48,8 @@ def learn(problem: Problem) -> tuple[Kernel, Callable[[Inducing | None], float]]
     _, train, _ = next(partitions(len(problem.groups), range(1)))
     _, codes = np.unique(problem.groups[train], return_inverse=True)
     likelihood = papers_likelihood()
-    full = HypergraphGPClassifier(problem.hypergraph, likelihood=likelihood, size_exponent=0.0, random_state=0)
+    papers = Matern(Spectrum.of(problem.hypergraph))
+    full = HypergraphGPClassifier(problem.hypergraph, papers, likelihood=likelihood, random_state=0)
     full.fit(train, problem.groups[train])
     model = LatentModel(full.kernel_, likelihood, full.hyperparameters_["mean"])
     nothing = NaturalSites.empty(len(train), likelihood.num_latents)

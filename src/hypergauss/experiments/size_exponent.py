@@ -47,8 +47,8 @@ def recover(truth: float, seed: int) -> dict[str, float]:
     order = rng.permutation(NUM_VERTICES)
     observed, hidden = order[:NUM_OBSERVED], order[NUM_OBSERVED:]
     y = f[observed] + np.sqrt(NOISE) * rng.standard_normal((NUM_OBSERVED, NUM_SIGNALS))
-    learned = HypergraphGPRegressor(H, random_state=0).fit(observed, y)
-    zhou = HypergraphGPRegressor(H, size_exponent=0.0, random_state=0).fit(observed, y)
+    learned = HypergraphGPRegressor(H, "matern", random_state=0).fit(observed, y)
+    zhou = HypergraphGPRegressor(H, "matern", size_exponent=0.0, random_state=0).fit(observed, y)
     return {
         "truth": truth,
         "learned": learned.size_exponent_,

@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
 from scipy.special import log_ndtr
 
 from hypergauss import parameters
@@ -58,7 +58,7 @@ class _Coupled(NamedTuple):
 class CoupledPropagation(SiteObjective):
     """The log evidence of labels under a `MultinomialProbit`. Its sites are those of factors, shape (n, C)."""
 
-    loose: ClassVar[float] = 1e-6
+    loose: ClassVar[float] = 1e-5
     tight: ClassVar[float] = 1e-9
 
     def __init__(self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None) -> None:
@@ -133,8 +133,8 @@ def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
     B = root[:, :, None] * K * root[:, None, :]
     B[:, np.arange(n), np.arange(n)] += 1.0
     try:
-        log_dets = 2 * np.log(np.diagonal(np.linalg.cholesky(B), axis1=1, axis2=2)).sum()
-        E = root[:, :, None] * np.linalg.inv(B) * root[:, None, :]
+        inverses, log_dets = _inverses(B)
+        E = root[:, :, None] * inverses * root[:, None, :]
         M = np.linalg.cholesky(E.sum(axis=0))
     except np.linalg.LinAlgError as error:
         raise NumericalError(
@@ -156,6 +156,20 @@ def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
     covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,ki->ic", EK, K)
     log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
     return _Coupled(alpha, mean, E, M, covariance, effective, log_z)
+
+
+def _inverses(B: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the inverses of positive definite matrices, and the sum of their log determinants."""
+    inverses, log_dets = np.empty_like(B), 0.0
+    upper = np.triu_indices(B.shape[1], 1)
+    for matrix, inverse in zip(B, inverses, strict=True):
+        factor, info = dpotrf(matrix, lower=1)
+        if info != 0:
+            raise np.linalg.LinAlgError("not positive definite")
+        log_dets += 2 * float(np.log(np.diagonal(factor)).sum())
+        inverse[:] = dpotri(factor, lower=1)[0]
+        inverse[upper] = inverse.T[upper]
+    return inverses, log_dets
 
 
 def _factors(here: _Coupled, sites: NaturalSites, own: np.ndarray) -> _Factors:

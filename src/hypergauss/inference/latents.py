@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.draws import Draws
@@ -78,7 +78,7 @@ class GaussianLatents(NamedTuple):
         """Return L^-1 E_c K at vertices for each latent, shape (C, n, m): its square is what latents have in common."""
         assert self.coupling is not None
         weights = [posterior.observation_weights(rows).T for posterior in self.posteriors]  # E_c K
-        return np.stack([solve_triangular(self.coupling, each, lower=True, check_finite=False) for each in weights])
+        return np.stack([dtrtrs(self.coupling, each, lower=1)[0] for each in weights])
 
     def _coupled_probabilities(self, rows: np.ndarray) -> np.ndarray:
         mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])

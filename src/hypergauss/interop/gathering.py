@@ -18,12 +18,13 @@ class GatheredKernel:
     """A kernel whose inputs are at hand for all N vertices, and few arrays that its covariances follow from.
 
     Those are weights of its r features and the remainder of each vertex; or the covariances themselves if it has no
-    features, or as many as there are vertices.
+    features, as many as there are vertices, or features that hyperparameters move.
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = check_kernel(kernel)
-        self.is_low_rank = kernel.rank is not None and kernel.rank < kernel.num_vertices
+        is_thin = kernel.rank is not None and kernel.rank < kernel.num_vertices
+        self.is_low_rank = is_thin and not kernel.features_move
         self._limits = parameters.bounds(kernel).T
         self._inputs = kernel.inputs(np.arange(kernel.num_vertices))
 

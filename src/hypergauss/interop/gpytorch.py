@@ -35,6 +35,11 @@ def to_gpytorch(kernel: Kernel) -> Any:
             f"GPyTorch gets kernels as low-rank roots. {type(kernel).__name__} has no low-rank structure. "
             "Add the other part in GPyTorch."
         )
+    if kernel.features_move:
+        raise ValueError(
+            f"GPyTorch gets kernels as roots whose features stay. Those of {type(kernel).__name__} move with its "
+            "hyperparameters. Use the filter itself, such as `Matern(Spectrum.of(H))`."
+        )
     weights = kernel.structure(kernel.inputs(np.arange(kernel.num_vertices))).weights
     if (weights < -1e-12 * np.abs(weights).max(initial=0.0)).any():
         raise ValueError("A filter that rises has no real root. Use a decreasing one, such as Matern or Diffusion.")

@@ -184,6 +184,10 @@ class Kernel(Parametrised, ABC):
         """Return the mean prior variance over all vertices."""
         return float(np.mean(self.diagonal()))
 
+    def varying_variance(self) -> float:
+        """Return the same without a level that all vertices share, which tells none from another."""
+        return self.mean_variance()
+
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws of the zero-mean prior at some vertices, shape (n, size)."""
         distinct, back = np.unique(rows, return_inverse=True)  # a vertex named twice has one value

@@ -39,9 +39,12 @@ class Sum(Kernel):
         return cls([term.scaled(1.0 / len(terms)) for term in terms.values()], list(terms))
 
     def shares(self) -> dict[str, float]:
-        """Return each term's share of the mean prior variance: how much of the whole it explains a priori."""
-        means = np.array([term.mean_variance() for term in self.terms])
+        """Return each term's share of the mean prior variance, levels aside: how much it explains a priori."""
+        means = np.array([term.varying_variance() for term in self.terms])
         return dict(zip(self.labels, (means / means.sum()).tolist(), strict=True))
+
+    def varying_variance(self) -> float:  # noqa: D102
+        return sum(term.varying_variance() for term in self.terms)
 
     @property
     def blocks(self) -> tuple[int, ...]:

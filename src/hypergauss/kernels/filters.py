@@ -21,8 +21,6 @@ _SMALL = 1e-3
 
 #: What stands for a step at the largest eigenvalue: 0, but for a logarithm.
 _LEAST_STEP = 1e-300
-#: Eigenvalues up to this share of the largest are trivial.
-_TRIVIAL = 1e-9
 
 
 def matern(eigenvalues: np.ndarray, inverse_nu: Any, lengthscale: Any) -> np.ndarray:
@@ -176,10 +174,8 @@ class Walk(SpectralKernel):
     --------
     >>> from hypergauss import Hypergraph, Spectrum
     >>> H = Hypergraph.from_edges([["a", "b"], ["b", "c"]])
-    >>> print(Walk(Spectrum.of(H), steps=1.0).gram().round(2))
-    [[1.   0.71 0.  ]
-     [0.71 1.   0.71]
-     [0.   0.71 1.  ]]
+    >>> print(Walk(Spectrum.of(H), steps=1.0).gram([0], [0, 1]).round(2))
+    [[1.   0.71]]
     """
 
     steps: np.ndarray = positive(0.05, 50.0)
@@ -199,7 +195,7 @@ class Walk(SpectralKernel):
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.exp(self.steps * self._log_step(eigenvalues))
 
-    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray]:  # noqa: D102
+    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray] | None:  # noqa: D102
         return {"steps": self._log_step(eigenvalues)}
 
     def root_ellipse_bound(self, left: np.ndarray) -> None:  # noqa: ARG002
@@ -259,25 +255,23 @@ class ShapedWalk(Walk):
 
     def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
         """Return bounds of phi over [low, high] from those of the walk and of each cosine."""
-        ends = super().filter(np.array([low, high]))
-        swing = np.sum(np.abs(np.log(np.real(self.shape))) / np.arange(1, len(self.shape) + 1))
+        ends = Walk.filter(self, np.array([low, high]))
         if low == high:
             both = self.filter(np.array([low]))[0]
             return both, both
+        swing = (np.abs(np.log(np.real(self.shape))) / np.arange(1, len(self.shape) + 1)).sum()
         return ends[1] * np.exp(-swing), ends[0] * np.exp(swing)
+
+    def log_slopes(self, eigenvalues: np.ndarray) -> dict[str, np.ndarray] | None:
+        """Return those of log phi; None on a truncated spectrum, where the background is no value of phi."""
+        if not self.spectrum.is_exact:
+            return None
+        return {"steps": self._log_step(eigenvalues), "shape": self._waves(eigenvalues) / self.shape}
 
     def _waves(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return cos(pi j x) / j, shape (..., m)."""
-        upper = self.spectrum.upper or 1.0
-        known = self.spectrum.nodes
-        inner = known[known > _TRIVIAL * upper]
-        ends = (
-            np.sqrt(np.maximum(1.0 - np.array([inner.max(), inner.min()]) / upper, 0.0)) if len(inner) else (0.0, 1.0)
-        )
-        s = np.sqrt(np.maximum(1.0 - eigenvalues / upper, 0.0))
-        x = np.clip((s - ends[0]) / max(ends[1] - ends[0], 1e-12), 0.0, 1.0)
         j = np.arange(1, len(self.shape) + 1)
-        return np.cos(np.pi * x[..., None] * j) / j
+        return np.cos(np.pi * self.spectrum.position(eigenvalues)[..., None] * j) / j
 
 
 class Bernstein(SpectralKernel):

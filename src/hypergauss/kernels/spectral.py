@@ -129,7 +129,8 @@ class SpectralKernel(Kernel):
         if not self.normalise:
             return Density(known, rest, self.variance)
         mean = spectrum.node_weights @ known + spectrum.rest_share * (rest[0] + rest[1]) / 2
-        return Density(known, rest, self.variance / mean)
+        # A filter that is 0 on the whole spectrum, as a walk's without any hyperedge, leaves nothing to be normalised.
+        return Density(known, rest, self.variance / mean if np.real(mean) > 0 else 0.0 * self.variance)
 
     def values_on_spectrum(self) -> tuple[np.ndarray, Any]:
         """Return phi at the known eigenvalues, shape (r,), and the background b that stands for it on the rest."""

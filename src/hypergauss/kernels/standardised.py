@@ -1,19 +1,21 @@
-r"""The standardised kernel: a filter of the spectrum, centred, and scaled so that every vertex has the same variance.
+r"""The standardised kernel: a filter of the spectrum, centred, and scaled so that vertices have comparable variances.
 
 A filter phi of a Laplacian gives its largest weight to the eigenvalue 0, where the function sits that is "a constant,
-times the square root of the degree", and makes f proportional to that root everywhere. Neither says anything of how
-vertices are related. Write U for the eigenvectors without the constant's direction, W = phi(l) - b for their weights
-above the background b, and
+times the square root of the degree". It says nothing of how vertices are related. Write U for the eigenvectors without
+the constant's direction, W = phi(l) - b for their weights above the background b, and
 
-    v = diag(U W U') + b,    q = c / (c + individuality * typical c),    T = (q / v)^1/2,
+    v = diag(U W U') + b,    T^2 = q / (v^evenness (mean v)^(1 - evenness)),
+    q = min(1, c (1 + individuality) / (c + individuality)),
 
-with c the number of memberships of each vertex. Then
+with c the number of memberships of each vertex, as a share of what is typical. Then
 
     K = variance * ( T (U W U' + b I) T + diag(1 - q) )
 
-has K(i, i) = variance for every vertex, whatever its degree. The share q of a vertex's variance is what its memberships
-say of it, the share 1 - q is its own: all of it for an isolated vertex, half where it has `individuality` times as many
-memberships as is typical.
+has, with an evenness of 1, K(i, i) = variance for every vertex. With 0, vertices keep the variances that the filter
+gives them, which are larger for those in rare hyperedges. The share q of a vertex's variance is what its memberships
+say of it, the share 1 - q is its own: nothing for a vertex with as many memberships as is typical, all for an isolated
+one. If a vertex were the sum of its memberships, and some were not known, q would be c, the limit of a large
+individuality; near 0, a single membership says all there is to say.
 
 The level that was taken out has a prior of its own, N(0, level), added to K as a constant: it is integrated out
 exactly, and predictions do not depend on how it is divided between mean and kernel.
@@ -29,7 +31,7 @@ import numpy as np
 from hypergauss import _checks, parameters
 from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.spectral import SpectralKernel
-from hypergauss.parameters import positive
+from hypergauss.parameters import bounded, positive
 from hypergauss.spectrum import EigenSpectrum
 
 #: The share of the largest weight below which a vertex has no part in what is filtered but by rounding.
@@ -52,21 +54,25 @@ class _Parts(NamedTuple):
     share: np.ndarray  # q, (n,)
     scale: np.ndarray  # T, (n,)
     inverse: np.ndarray  # 1 / v, (n,), 0 where v is
+    mean: Any  # of v over all vertices
+    log_ratio: np.ndarray  # log(v / mean v), (n,), 0 where v is
 
 
 class Standardised(Kernel):
-    r"""A spectral kernel, centred and with equal variances: K = variance (T (U W U' + b I) T + diag(1 - q)) + level.
+    r"""A spectral kernel, centred and scaled: K = variance (T (U W U' + b I) T + diag(1 - q)) + level.
 
     Parameters
     ----------
     part : SpectralKernel
-        The filter, on a spectrum with eigenvectors. Its variance is the variance of every vertex.
-    individuality : float, default 0.3
-        The number of memberships, as a share of what is typical, at which half of a vertex is its own.
+        The filter, on a spectrum with eigenvectors. Its variance is that of a typical vertex.
+    individuality : float, default 1.0
+        How much of a vertex with fewer memberships than is typical is its own.
+    evenness : float, default 1.0
+        From 0, variances as the filter has them, to 1, the same variance for all vertices.
     level : float, default 0.0
         Prior variance of the level, the same for all vertices.
     fixed : sequence of str
-        May name "individuality".
+        May name "individuality" and "evenness".
 
     Examples
     --------
@@ -74,21 +80,23 @@ class Standardised(Kernel):
     >>> from hypergauss.kernels import Walk
     >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e"]], vertices=list("abcdef"))
     >>> print(Standardised(Walk(Spectrum.of(H)), individuality=0.1).gram().round(2))
-    [[ 1.    0.91  0.84 -0.67 -0.82  0.  ]
-     [ 0.91  1.    0.84 -0.67 -0.82  0.  ]
-     [ 0.84  0.84  1.   -0.4  -0.91  0.  ]
-     [-0.67 -0.67 -0.4   1.    0.63  0.  ]
-     [-0.82 -0.82 -0.91  0.63  1.    0.  ]
+    [[ 1.    1.    0.59 -1.   -0.81  0.  ]
+     [ 1.    1.    0.59 -1.   -0.81  0.  ]
+     [ 0.59  0.59  1.   -0.59 -0.95  0.  ]
+     [-1.   -1.   -0.59  1.    0.81  0.  ]
+     [-0.81 -0.81 -0.95  0.81  1.    0.  ]
      [ 0.    0.    0.    0.    0.    1.  ]]
     """
 
     individuality: np.ndarray = positive(1e-4, 1e3)
+    evenness: np.ndarray = bounded(0.0, 1.0)
 
     def __init__(
         self,
         part: SpectralKernel,
-        individuality: float = 0.3,
+        individuality: float = 1.0,
         *,
+        evenness: float = 1.0,
         level: float = 0.0,
         fixed: str | Sequence[str] = (),
     ) -> None:
@@ -98,6 +106,9 @@ class Standardised(Kernel):
         assert part.eigenspectrum is part.spectrum  # refused without: there is nothing to scale by
         self.level = 0.0 if level == 0 else _checks.positive("level", level)
         self.individuality = np.asarray(_checks.positive("individuality", individuality))
+        self.evenness = np.asarray(_checks.real("evenness", evenness))
+        if not 0 <= self.evenness <= 1:
+            raise ValueError(f"`evenness` must lie between 0 and 1. Got {evenness}.")
         self.fixed = self.check_fixed(fixed)
 
     @property
@@ -120,15 +131,16 @@ class Standardised(Kernel):
 
     @property
     def variance(self) -> np.ndarray:
-        """The prior variance of every vertex."""
+        """The prior variance of a typical vertex."""
         return self.part.variance
 
     def scaled(self, factor: float) -> Standardised:  # noqa: D102
         scaled = parameters.with_value(self, ("part",), self.part.scaled(factor))
         return parameters.with_value(scaled, ("level",), float(factor * self.level))
 
-    def mean_variance(self) -> float:  # noqa: D102
-        return float(self.variance) + self.level
+    def varying_variance(self) -> float:
+        """Return the variance of a typical vertex, the level aside."""
+        return float(self.variance)
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.spectrum
@@ -170,36 +182,47 @@ class Standardised(Kernel):
         return (F * weights) @ G.T + remainder[:, None] * self.same_vertex(left, right)
 
     def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
-        return np.full(len(inputs.index), self.variance + self.level)
+        found = self._parts(inputs)
+        return (
+            self.variance * (found.share * np.exp((1 - self.evenness) * found.log_ratio) + 1 - found.share) + self.level
+        )
 
     def same_vertex(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         return left.index[:, None] == right.index[None, :]
 
-    def pull_back_variances(self, inputs: StandardVertices, adjoint: np.ndarray) -> np.ndarray:  # noqa: D102, ARG002
-        in_part = parameters.gather(self.part, {"variance": adjoint.sum()})
-        return parameters.gather(self, {"part": in_part})
+    def pull_back_variances(self, inputs: StandardVertices, adjoint: np.ndarray) -> np.ndarray:
+        """Return the gradient by way of features and structure, of whose squares and remainder variances are made."""
+        F, (weights, _) = self.features_and_structure(inputs)
+        slopes = Slopes(adjoint @ F**2, adjoint, 2 * adjoint[:, None] * F * weights)
+        return self.pull_back_structure(slopes, inputs)
 
     def pull_back_structure(self, adjoint: Slopes | Structure, inputs: StandardVertices) -> np.ndarray:
-        r"""Return the gradient from slopes in weights, remainder and features, by way of phi and q.
+        r"""Return the gradient from slopes in weights, remainder and features, by way of phi, q and evenness.
 
-        With t = (slopes in T) T, the slope in v is -t / (2 v), and that in q is t / (2 q) besides the remainder's.
+        With t the slope in log T, that in v is -evenness t / (2 v), in mean v -(1 - evenness) (sum of t) / (2 mean v),
+        in log q t / 2 besides the remainder's, and in evenness -t log(v / mean v) / 2.
         """
-        found, variance = self._parts(inputs), self.variance
+        found, variance, even = self._parts(inputs), self.variance, self.evenness
         of_features = getattr(adjoint, "features", None)
-        of_weights, rank = adjoint.weights[: self.spectrum.rank], self.spectrum.rank
-        in_log_scale = 2 * variance * adjoint.remainder * found.scale**2 * found.background
+        rank = self.spectrum.rank
+        of_weights = adjoint.weights[:rank]
+        t = 2 * variance * adjoint.remainder * found.scale**2 * found.background
         if of_features is not None:
-            in_log_scale = in_log_scale + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
-        in_mean_square = -in_log_scale * found.inverse / 2
-        in_weights = variance * of_weights + in_mean_square @ inputs.vectors**2
-        in_background = variance * (adjoint.remainder @ found.scale**2) + in_mean_square.sum() - in_weights.sum()
+            t = t + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
+        in_v = -even * t * found.inverse / 2
+        in_mean = -(1 - even) * t.sum() / (2 * found.mean)
+        in_weights = variance * of_weights + in_v @ inputs.vectors**2 + in_mean * self.spectrum.centred_shares
+        in_background = variance * (adjoint.remainder @ found.scale**2) + in_v.sum() + in_mean - in_weights.sum()
         in_variance = of_weights @ found.weights + adjoint.remainder @ _own(found)
-        # q's slope in log individuality is -q (1 - q).
-        in_log_share = in_log_scale / 2 - variance * adjoint.remainder * found.share
-        in_individuality = -(in_log_share * (1 - found.share) * (found.scale > 0)).sum() / self.individuality
+        # Below 1, log q has slope 1 / (1 + individuality) - 1 / (c + individuality).
+        in_log_share = t / 2 - variance * adjoint.remainder * found.share
+        slope = 1 / (1 + self.individuality) - 1 / (inputs.memberships + self.individuality)
+        in_individuality = (in_log_share * np.where(found.share < 1, slope, 0.0)).sum()
         in_part = self.part.pull_back_filter(in_weights, in_background)
         in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
-        return parameters.gather(self, {"part": in_part, "individuality": in_individuality})
+        in_evenness = -(t * found.log_ratio).sum() / 2
+        own = {"part": in_part, "individuality": in_individuality, "evenness": in_evenness}
+        return parameters.gather(self, own)
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw F W^1/2 z + remainder^1/2 z' where no weight is negative, else from the covariances."""
@@ -213,7 +236,7 @@ class Standardised(Kernel):
     def error_bound(self) -> float:
         r"""Return a bound on ``|K - K_exact|`` where the spectrum is truncated, in the operator norm.
 
-        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v is wrong by at most e too, and
+        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v and its mean are too, and
         ``|T g T - T'g'T'| <= |T - T'| |g| |T| + |T'| |g - g'| |T| + |T'| |g'| |T - T'|``.
         """
         if self.spectrum.is_exact:
@@ -222,6 +245,7 @@ class Standardised(Kernel):
         e = float(high - low) / 2 * (1 + 1e-9)
         found = self._parts(self.inputs(np.arange(self.num_vertices)))
         v = np.divide(1.0, found.inverse, out=np.zeros_like(found.inverse), where=found.inverse > 0)[found.scale > 0]
+        v = np.minimum(v, found.mean)
         if not len(v) or v.min() <= e:
             return float("inf")
         scale = found.scale[found.scale > 0]
@@ -235,10 +259,15 @@ class Standardised(Kernel):
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
+        mean = self.spectrum.centred_shares @ weights + background
+        mean = mean if mean != 0 else 1.0  # nothing is left that could be uneven
         is_known = np.real(v) > _NOTHING * np.real(weights).max(initial=0.0)
         inverse = np.divide(1.0, v, out=np.zeros_like(v), where=is_known)
-        share = np.where(is_known, inputs.memberships / (inputs.memberships + self.individuality), 0.0)
-        return _Parts(weights, background, share, np.sqrt(share * inverse), inverse)
+        log_ratio = np.log(np.where(is_known, v / mean, 1.0))
+        c, k = inputs.memberships, self.individuality
+        share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
+        scale = np.sqrt(share * inverse * np.exp((1 - self.evenness) * log_ratio))
+        return _Parts(weights, background, share, scale, inverse, mean, log_ratio)
 
 
 def _own(found: _Parts) -> np.ndarray:

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import ndtri
 
 #: The step of differences of gradients, in coordinates: hyperparameters are known to some tenths.
-_STEP = 0.05
+_STEP = 0.03
 #: Coordinates nearer to a bound than this are held there.
-_AT_BOUND = 1e-3
+_AT_BOUND = 0.01
 #: The largest standard deviation of a direction: priors are no wider.
 _WIDEST = 2.0
 
@@ -55,11 +55,11 @@ def curvature_at(
     size = len(centre)
     free = np.flatnonzero((centre - limits[:, 0] > _AT_BOUND) & (limits[:, 1] - centre > _AT_BOUND))
     H = np.zeros((len(free), len(free)))
+    here = value_and_gradient(centre)[1][free]
     for row, j in enumerate(free):
         step = np.zeros(size)
-        step[j] = min(_STEP, *(np.abs(limits[j] - centre[j]) / 2))
-        ahead, behind = (value_and_gradient(centre + sign * step)[1][free] for sign in (1, -1))
-        H[row] = (behind - ahead) / (2 * step[j])
+        step[j] = _STEP if limits[j, 1] - centre[j] > _STEP else -_STEP
+        H[row] = (here - value_and_gradient(centre + step)[1][free]) / step[j]
     root = np.zeros((size, len(free)))
     if np.isfinite(H).all() and len(free):
         values, vectors = np.linalg.eigh((H + H.T) / 2)

@@ -55,7 +55,7 @@ class MultinomialProbit(LatentForEachClass):
     --------
     >>> import numpy as np
     >>> MultinomialProbit(3).probabilities(np.array([[2.0, 0.0, 0.0]]), np.ones((1, 3))).round(3)
-    array([[0.729, 0.136, 0.136]])
+    array([[0.745, 0.127, 0.127]])
     """
 
     def __init__(self, num_classes: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri
 
 from hypergauss import _checks
-from hypergauss.likelihoods.base import Classification, OneLatent
+from hypergauss.likelihoods.base import Classification, OneLatent, Tilted
 from hypergauss.likelihoods.quadrature import gaussian_nodes, trapezoid
 from hypergauss.parameters import bounded, gather, positive
 
@@ -97,24 +97,35 @@ class OrderedProbit(OneLatent, Classification):
 
         An end that is infinite has r = 0, whatever x is.
         """
-        low, high = self._interval(latent, y)
+        return _derivatives(*self._interval(latent, y))[1:]
+
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+        """Return log Z in closed form: noise and latent together have the variance 1 + v."""
+        s = np.sqrt(1 + variance[:, 0])
+        low, high = self._interval(mean[:, 0], y)
+        value, first, second, _ = _derivatives(low / s, high / s)
+        return Tilted(value, (first / s)[:, None], (second / s**2)[:, None])
+
+    def pull_back_tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient by hand, as that of the expectation."""
+        s = np.sqrt(1 + variance[:, 0])
+        low, high = (end / s for end in self._interval(mean[:, 0], y))
         value = log_probability_between(low, high)
-        r_low, r_high = _edge(low, value), _edge(high, value)
-        first = r_low - r_high
-        from_low, from_high = (np.where(np.isinf(end), 0.0, end) - first for end in (low, high))
-        second = r_low * from_low - r_high * from_high
-        third = r_low * (from_low**2 - 1 - second) - r_high * (from_high**2 - 1 - second)
-        return first, second, third
+        return self._pull_back_ends(_edge(low, value) / s, _edge(high, value) / s, y)
 
     def pull_back(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient by hand: a threshold is the upper end of one class and the lower end of the next."""
         z, weights = trapezoid()
         low, high = self._interval(gaussian_nodes(mean[:, 0], variance[:, 0], z), y[:, None])
         value = log_probability_between(low, high)
+        return self._pull_back_ends(_edge(low, value) @ weights, _edge(high, value) @ weights, y)
+
+    def _pull_back_ends(self, of_low: np.ndarray, of_high: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient from slopes in the upper, and less those in the lower end of each label's interval."""
         label = y.astype(int)
         ends = np.zeros(self.num_classes + 1)
-        np.add.at(ends, label + 1, _edge(high, value) @ weights)
-        np.add.at(ends, label, -_edge(low, value) @ weights)
+        np.add.at(ends, label + 1, of_high)
+        np.add.at(ends, label, -of_low)
         of_thresholds = ends[1:-1]
         above = np.cumsum(of_thresholds[::-1])[::-1]
         return gather(self, {"first_threshold": above[0], "gaps": above[1:]})
@@ -140,6 +151,17 @@ def log_probability_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
     log_high = log_ndtr(high)
     return log_high + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_high, -1e-300)))
+
+
+def _derivatives(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return log(Phi(high) - Phi(low)) and its first three derivatives in what is subtracted from both ends."""
+    value = log_probability_between(low, high)
+    r_low, r_high = _edge(low, value), _edge(high, value)
+    first = r_low - r_high
+    from_low, from_high = (np.where(np.isinf(end), 0.0, end) - first for end in (low, high))
+    second = r_low * from_low - r_high * from_high
+    third = r_low * (from_low**2 - 1 - second) - r_high * (from_high**2 - 1 - second)
+    return value, first, second, third
 
 
 def _edge(end: np.ndarray, log_probability: np.ndarray) -> np.ndarray:

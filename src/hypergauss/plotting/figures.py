@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from scipy.stats import norm
 
-from hypergauss.kernels import SpectralKernel
+from hypergauss.kernels import SpectralKernel, Standardised
 from hypergauss.learning.size_exponent import Profile
 from hypergauss.metrics import Reliability
 
@@ -102,27 +102,34 @@ def reliability_diagram(
     return ax
 
 
-def spectrum_and_filter(kernel: SpectralKernel, *, ax: Axes | None = None) -> Axes:
-    """Draw the filter a spectral kernel has learned, over marks at the hypergraph's eigenvalues."""
+def spectrum_and_filter(kernel: SpectralKernel | Standardised, *, ax: Axes | None = None) -> Axes:
+    """Draw the filter a spectral kernel has learned, over marks at the hypergraph's eigenvalues.
+
+    Of a standardised kernel the trivial eigenvalue is left out, as it is from the kernel.
+    """
     ax = new_axes(ax)
-    spectrum = kernel.eigenspectrum
-    grid = np.linspace(0.0, spectrum.upper, 200)
-    curve, marks = (kernel.filter(points) for points in (grid, spectrum.eigenvalues))
-    top = curve.max()
+    part = kernel.part if isinstance(kernel, Standardised) else kernel
+    spectrum = part.eigenspectrum
+    grid, eigenvalues = np.linspace(0.0, spectrum.upper, 200)[:-1], spectrum.eigenvalues
+    if isinstance(kernel, Standardised):
+        eigenvalues = eigenvalues[eigenvalues > 1e-9]
+        grid = grid[grid >= eigenvalues.min(initial=spectrum.upper)]
+    curve, marks = (part.filter(points) for points in (grid, eigenvalues))
+    top = curve.max(initial=float(marks.max(initial=0.0))) or 1.0
     ax.semilogy(grid, curve / top, color=BLUE, lw=1.5, label="filter")
-    ax.semilogy(spectrum.eigenvalues, marks / top, "|", color=RED, ms=9, label=f"{spectrum.rank} eigenvalues")
+    ax.semilogy(eigenvalues, marks / top, "|", color=RED, ms=9, label=f"{len(eigenvalues)} eigenvalues")
     ax.set(xlabel="eigenvalue of the Laplacian", ylabel="prior variance, relative", xlim=(0, spectrum.upper))
     ax.legend(frameon=False, fontsize="small")
     return ax
 
 
 def size_exponent_profile(profile: Profile, *, ax: Axes | None = None) -> Axes:
-    """Draw the log evidence at every size exponent that a search tried, relative to Zhou's Laplacian at 0."""
+    """Draw log evidence and prior at every size exponent that a search tried, relative to Zhou's Laplacian at 0."""
     ax = new_axes(ax)
     at_zero = profile.objectives[np.flatnonzero(profile.exponents == 0.0)[0]]
     ax.plot(profile.exponents, profile.objectives - at_zero, "o-", color=BLUE, ms=4, lw=1)
     ax.axvline(profile.size_exponent, color=RED, lw=1, ls="--", label=f"chosen: {profile.size_exponent:g}")
-    ax.set(xlabel="size exponent a", ylabel="log evidence above a = 0")
+    ax.set(xlabel="size exponent a", ylabel="log evidence and prior, above a = 0")
     ax.legend(frameon=False, fontsize="small")
     return ax
 

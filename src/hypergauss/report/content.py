@@ -20,8 +20,8 @@ from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.latents import SampledLatents
-from hypergauss.inference.mixtures import heaviest
-from hypergauss.kernels import Product, SpectralKernel, Sum
+from hypergauss.inference.mixtures import components
+from hypergauss.kernels import Product, SpectralKernel, Standardised, Sum
 from hypergauss.report.words import learned
 from hypergauss.solvers.contributions import EdgeValues, edge_values
 from hypergauss.spectrum import EigenSpectrum, Spectrum
@@ -168,7 +168,7 @@ def _layout(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     kernel = model.kernel_
     kernels = kernel.terms if isinstance(kernel, Sum) else kernel.factors if isinstance(kernel, Product) else (kernel,)
-    spectral = [part for part in kernels if isinstance(part, SpectralKernel)]
+    spectral = [part for part in kernels if isinstance(part, SpectralKernel | Standardised)]
     n = kernel.num_vertices
     columns = [np.zeros(n), np.zeros(n)]
     if spectral:
@@ -200,20 +200,21 @@ def _speaking(model: Any, domain: Domain, predicted: Mapping[str, Any]) -> dict[
     """Return for each vertex the hyperedges that contribute most to what is predicted of it."""
     if _is_sampled(model):
         return None
-    if isinstance(model, HypergraphGPRegressor):
-        told = [edge_values(heaviest(model.posterior_))]
-        target = np.zeros(len(domain.vertices), dtype=int)
-    else:
-        told = [edge_values(posterior) for posterior in model.posterior_.posteriors]
-        target = np.asarray(predicted["predicted"])
-    if not told[0]:
-        return None
-    incidence = sp.csr_array(sp.hstack([part.incidence for part in told[0]]))
-    g = np.stack([np.concatenate([part.values for part in parts]) for parts in told], axis=1)
-    if isinstance(model, HypergraphGPClassifier):
-        g = _for_each_class(g, len(model.classes_), is_ordered=len(model.classes_) > 2)
-    row_of = np.repeat(np.arange(incidence.shape[0]), np.diff(incidence.indptr))
-    values = incidence.data * g[incidence.indices, target[row_of]]
+    is_regressor = isinstance(model, HypergraphGPRegressor)
+    target = np.zeros(len(domain.vertices), dtype=int) if is_regressor else np.asarray(predicted["predicted"])
+    values: Any = 0.0
+    for weight, part in components(model.posterior_):
+        told = [edge_values(posterior) for posterior in ([part] if is_regressor else part.posteriors)]
+        if not told[0]:
+            return None
+        # Whatever the hyperparameters, memberships are those of the hypergraph: entries stand in the same places.
+        incidence = sp.csr_array(sp.hstack([each.incidence for each in told[0]]))
+        incidence.sort_indices()
+        row_of = np.repeat(np.arange(incidence.shape[0]), np.diff(incidence.indptr))
+        g = np.stack([np.concatenate([each.values for each in parts]) for parts in told], axis=1)
+        if not is_regressor:
+            g = _for_each_class(g, len(model.classes_), is_ordered=len(model.classes_) > 2)
+        values = values + weight * incidence.data * g[incidence.indices, target[row_of]]
     order = np.lexsort((-np.abs(values), row_of))
     rank = np.arange(len(order)) - incidence.indptr[row_of]
     top: list[list[Any]] = [[] for _ in range(incidence.shape[0])]

@@ -51,7 +51,7 @@ def _lengthscale(value: Any, _: Any) -> str:
 
 
 def _noise(value: Any, model: Any) -> str:
-    share = float(value) / (float(value) + model.kernel_.mean_variance())
+    share = float(value) / (float(value) + model.kernel_.varying_variance())
     return f"Variation of single measurements that the hypergraph cannot explain: {share:.0%} of all, a priori."
 
 

@@ -12,10 +12,7 @@ from hypergauss import _checks
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.spectrum import decomposition
 from hypergauss.spectrum.laplacians import GraphLaplacian, Laplacian, SparseMatrix, ZhouLaplacian
-from hypergauss.spectrum.spectrum import Spectrum
-
-#: Eigenvalues up to this are 0 but for rounding.
-_ZERO = 1e-9
+from hypergauss.spectrum.spectrum import ZERO, Spectrum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -110,7 +107,7 @@ class EigenSpectrum(Spectrum):
     @cached_property
     def _trivial(self) -> np.ndarray:
         """The direction nearest to a constant among the k eigenvectors of eigenvalue 0, shape (k,); zero if none is."""
-        null = self.vertex_vectors[:, : int((self.eigenvalues <= _ZERO * max(self.upper, 1.0)).sum())]
+        null = self.vertex_vectors[:, : int((self.eigenvalues <= ZERO * max(self.upper, 1.0)).sum())]
         along = null.sum(axis=0)  # U_0' 1
         length = np.linalg.norm(along)
         return along / length if length > 0 else along
@@ -129,6 +126,13 @@ class EigenSpectrum(Spectrum):
     def centred_vectors(self, rows: np.ndarray) -> np.ndarray:
         """Return rows of U without the trivial direction, shape (n, r)."""
         return self.centred(self.vertex_vectors[rows])
+
+    @cached_property
+    def centred_shares(self) -> np.ndarray:
+        """The mean square of each column of the centred U, shape (r,): 1 / N, and less in the null space."""
+        shares = np.full(self.rank, 1.0 / max(self.num_vertices, 1))
+        shares[: len(self._trivial)] *= 1.0 - self._trivial**2
+        return freeze(shares)
 
     @cached_property
     def relative_memberships(self) -> np.ndarray:

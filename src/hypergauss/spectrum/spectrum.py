@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
@@ -12,6 +13,9 @@ from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.laplacians import Laplacian, graph_laplacian, zhou_laplacian
+
+#: Eigenvalues up to this are 0 but for rounding.
+ZERO = 1e-9
 
 if TYPE_CHECKING:
     from hypergauss.spectrum.eigen import EigenSpectrum
@@ -155,6 +159,26 @@ class Spectrum(ABC):
     def upper(self) -> float:
         """A number that no eigenvalue exceeds: 1 for Zhou's Laplacian."""
         return self.source.upper
+
+    @cached_property
+    def _steps(self) -> tuple[float, float]:
+        """The smallest and the largest sqrt(1 - l / upper) of the nodes, those of eigenvalue 0 aside."""
+        upper = self.upper or 1.0
+        inner = self.nodes[self.nodes > ZERO * upper]
+        if not len(inner):
+            return 0.0, 1.0
+        low, high = np.sqrt(np.maximum(1.0 - np.array([inner.max(), inner.min()]) / upper, 0.0))
+        return float(low), float(high)
+
+    def position(self, eigenvalues: np.ndarray) -> np.ndarray:
+        """Return where sqrt(1 - l / upper) stands between its extremes on the spectrum, from 0 to 1.
+
+        A step of the random walk shrinks a direction by 1 - l / upper: at 0 is what it shrinks most, at 1 what it
+        shrinks least, the trivial direction aside.
+        """
+        low, high = self._steps
+        s = np.sqrt(np.maximum(1.0 - eigenvalues / (self.upper or 1.0), 0.0))
+        return np.clip((s - low) / max(high - low, 1e-12), 0.0, 1.0)
 
     @property
     @abstractmethod

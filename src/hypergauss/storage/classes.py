@@ -7,6 +7,7 @@ files stay. Whoever adds a field to a class adds it here, with what an earlier f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hypergauss import parameters
@@ -23,6 +24,7 @@ from hypergauss.kernels import (
     Linear,
     Matern,
     Product,
+    ShapedWalk,
     SquaredExponential,
     Standardised,
     Sum,
@@ -64,13 +66,15 @@ def restored(cls: type, state: Mapping[str, Any]) -> Any:
 class Stored(NamedTuple):
     """A class, the names of what makes up an object, and how the object is made of it and it of the object.
 
-    Usually these are fields, which are set and taken.
+    Usually these are fields, which are set and taken. ``later`` are fields that earlier files do not have yet, with
+    what their objects have in place of them.
     """
 
     cls: type
     state: tuple[str, ...]
     maker: Callable[..., Any] | None = None
     taker: Callable[[Any], dict[str, Any]] | None = None
+    later: Mapping[str, Any] = MappingProxyType({})
 
     def take(self, held: Any) -> dict[str, Any]:
         """Return what makes up an object."""
@@ -78,9 +82,10 @@ class Stored(NamedTuple):
 
     def make(self, state: Mapping[str, Any]) -> Any:
         """Return an object of all that makes one up and nothing else."""
-        if set(state) != set(self.state):
+        whole = {**self.later, **state}
+        if set(whole) != set(self.state):
             raise ValueError(f"{self.cls.__name__} has other fields")
-        ordered = {name: state[name] for name in self.state}
+        ordered = {name: whole[name] for name in self.state}
         return restored(self.cls, ordered) if self.maker is None else self.maker(**ordered)
 
 
@@ -112,7 +117,7 @@ STORED = {
         EigenSpectrum, ("eigenvalues", "singular_values", "vertex_vectors", "rest", "source", "size_exponent")
     ),
     "Gaussian": Stored(Gaussian, ("noise_variance", "fixed")),
-    "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood", "coupling")),
+    "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood", "coupling"), later={"coupling": None}),
     "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
     "Hyperprior": Stored(
         Hyperprior, ("template", "names", "centre", "spread", "lower", "upper"), _hyperprior, _of_hyperprior
@@ -148,13 +153,14 @@ STORED = {
     "Profile": Stored(Profile, ("size_exponent", "exponents", "objectives"), _profile),
     "RobustMax": Stored(RobustMax, ("num_classes", "epsilon", "fixed")),
     "SampledLatents": Stored(SampledLatents, ("draws",)),
+    "ShapedWalk": Stored(ShapedWalk, (*_FILTER, "steps", "shape")),
     "Sites": Stored(Sites, ("rows", "mean", "variance", "log_offset")),
     "Softmax": Stored(Softmax, ("num_classes",)),
     "SpectralDensity": Stored(SpectralDensity, ("nodes", "weights", "n_random")),
     "SpectralFeatures": Stored(SpectralFeatures, ("num_features",)),
     "SquaredExponential": Stored(SquaredExponential, ("covariates", "lengthscale", "variance", "fixed")),
     "StandardVertices": Stored(StandardVertices, ("index", "vectors", "memberships")),
-    "Standardised": Stored(Standardised, ("part", "level", "individuality", "fixed")),
+    "Standardised": Stored(Standardised, ("part", "level", "individuality", "evenness", "fixed")),
     "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
     "Sum": Stored(Sum, ("terms", "labels")),
     "Vertices": Stored(Vertices, ("index", "vectors")),

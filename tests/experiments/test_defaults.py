@@ -1,0 +1,127 @@
+"""The study of the defaults: its splits, its peers and its tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from hypergauss import metrics
+from hypergauss.cli import main
+from hypergauss.datasets import make_planted_hypergraph
+from hypergauss.experiments import defaults
+from hypergauss.experiments.benchmarks import CLASSES, of_labels, of_values, with_few_memberships
+from hypergauss.experiments.ingredients import variants
+from hypergauss.experiments.peers import FLOOR, class_peers, eigenvector_peers, log_densities, transitions, value_peers
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_planted_hypergraph(80, 120, 3, within=0.95, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def benchmark(planted):
+    return of_labels(planted.hypergraph, pd.Series(planted.communities.astype(str)))
+
+
+def test_a_fifth_of_the_vertices_with_a_label_that_another_shares_is_observed(planted):
+    labels = pd.Series(planted.communities.astype(object))
+    labels[3], labels[7] = None, "alone"
+    found = of_labels(planted.hypergraph, labels)
+    assert not np.isin([3, 7], found.vertices).any()
+    assert (np.diff(found.vertices) > 0).all()
+    order = np.random.default_rng(4).permutation(78)
+    assert np.array_equal(found.split(4).train, order[:16])
+    assert np.array_equal(found.split(4).test, order[16:])
+
+
+def test_the_house_has_87_labels_and_the_zoo_60():
+    assert CLASSES["house-votes"]().num_train == 87
+    assert CLASSES["zoo"]().num_train == 60
+
+
+def test_only_vertices_asked_for_lose_memberships(planted):
+    whole = of_values(planted.hypergraph, pd.Series(planted.signal))
+    few = with_few_memberships(whole, 0, 2)
+    split = whole.split(0)
+    before, after = (b.hypergraph.incidence.toarray().astype(bool) for b in (whole, few))
+    assert np.array_equal(before[split.train], after[split.train])
+    assert (after[split.test].sum(axis=1) <= 2).all()
+    assert not (after & ~before).any()
+
+
+@pytest.mark.parametrize("name", ["hypergraph", "clique graph"])
+def test_peers_solve_with_the_symmetric_transitions_of_their_relation(planted, name):
+    H = planted.hypergraph
+    S = transitions(H)[name]
+    dense = S.B @ S.B.T - np.diag(S.c)
+    if name == "clique graph":
+        W = H.clique_expansion().adjacency.toarray()
+        d = W.sum(axis=1)
+        scale = np.divide(1.0, np.sqrt(d), out=np.zeros_like(d), where=d > 0)
+        assert np.allclose(dense, scale[:, None] * W * scale, atol=1e-10)
+    right = np.random.default_rng(0).standard_normal((80, 2))
+    rows = np.arange(10, 60)
+    expected = np.linalg.solve(np.eye(50) - 0.9 * dense[np.ix_(rows, rows)], right[rows])
+    assert np.allclose(S.solve(rows, 0.9, right[rows]), expected)
+
+
+def test_every_peer_is_worth_beating(benchmark):
+    split = benchmark.split(0)
+    known, asked = benchmark.target[split.train], benchmark.target[split.test]
+    peers = class_peers(benchmark.hypergraph)
+    assert len(peers) == 6
+    for predict in peers.values():
+        p = predict(benchmark.vertices[split.train], known, benchmark.vertices[split.test])
+        assert np.allclose(p.sum(axis=1), 1.0)
+        assert metrics.accuracy(asked, p, np.unique(known)) > 0.7
+        assert log_densities(asked, p, np.unique(known)).mean() > -0.9
+
+
+def test_peers_of_values_choose_how_many_eigenvectors(planted):
+    train, test = np.arange(40), np.arange(40, 80)
+    for predict in {**value_peers(planted.hypergraph), **eigenvector_peers(planted.hypergraph)}.values():
+        mean, std = predict(train, planted.signal[train], test)
+        assert np.corrcoef(mean, planted.signal[test])[0, 1] > 0.5
+        assert (std > 0).all()
+
+
+def test_a_label_that_is_no_class_has_the_floor_for_its_density():
+    p = np.array([[0.75, 0.25], [1.0, 0.0], [0.5, 0.5]])
+    found = log_densities(np.array(["a", "b", "z"]), p, np.array(["a", "b"]))
+    assert np.allclose(found, np.log([0.75, FLOOR, FLOOR]))
+
+
+@pytest.mark.parametrize("classifies", [True, False])
+def test_each_ingredient_can_be_taken_out(planted, classifies):
+    rng = np.random.default_rng(0)
+    train = rng.permutation(80)[:20]
+    y = planted.communities[train] % 2 if classifies else planted.signal[train]
+    found = {}
+    for name, model in variants(planted.hypergraph, classifies=classifies).items():
+        model.fit(train, y)
+        found[name] = model.predict_proba(np.arange(80)) if classifies else model.predict(np.arange(80))
+    assert len(found) == (11 if classifies else 10)
+    default = found.pop("default")
+    for name, other in found.items():
+        assert np.isfinite(other).all(), name
+        assert not np.allclose(other, default), name
+
+
+def test_a_set_that_is_run_replaces_its_own_scores_and_what_is_missing_is_said(tmp_path, monkeypatch, benchmark):
+    monkeypatch.setitem(defaults.CLASSES, "zoo", lambda: benchmark)
+    old = {"set": ["zoo", "house-votes"], "method": "default", "seed": 99, "accuracy": 0.5, "ece": 0.1, "density": -1.0}
+    pd.DataFrame(old).assign(seconds=1.0).to_csv(tmp_path / "defaults.csv", index=False)
+    assert main(["reproduce", "defaults", "--quick", "--only", "zoo", "--out", str(tmp_path)]) == 0
+    kept = pd.read_csv(tmp_path / "defaults.csv")
+    assert kept[kept["set"] == "zoo"]["seed"].max() == 1
+    assert (kept[kept["set"] == "house-votes"]["seed"] == 99).all()
+    text = (tmp_path / "defaults.txt").read_text()
+    assert "best peer of each score" in text
+    assert "Not run: us-senate-106" in " ".join(text.split())
+
+
+def test_an_unknown_set_and_a_set_of_another_study_are_sentences(tmp_path, capsys):
+    assert main(["reproduce", "defaults", "--only", "elephants", "--out", str(tmp_path)]) == 1
+    assert "us-senate-106" in capsys.readouterr().err
+    assert main(["reproduce", "zoo", "--only", "zoo", "--out", str(tmp_path)]) == 1
+    assert "--only is of the study defaults" in capsys.readouterr().err
