@@ -3,7 +3,7 @@
 import os
 import pty
 import select
-import signal
+import subprocess
 import sys
 import time
 from typing import NamedTuple
@@ -11,6 +11,15 @@ from typing import NamedTuple
 CTRL_C = b"\x03"
 #: Seconds after which a command counts as hanging.
 PATIENCE = 120.0
+#: What runs there. It takes the terminal for its own, so that Ctrl-C reaches it, and hears it even where the test run
+#: is in the background and ignores it.
+COMMAND = """
+import fcntl, signal, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from hypergauss.cli import main
+sys.exit(main())
+"""
 
 
 class Ended(NamedTuple):
@@ -23,31 +32,28 @@ class Ended(NamedTuple):
 
 def interrupted(arguments, *, after=0.0, once_shown=b""):
     """Run `hypergauss` with some arguments, press Ctrl-C some seconds after a text was shown, and wait for the end."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
-        code = "import sys; from hypergauss.cli import main; sys.exit(main())"
-        os.execv(sys.executable, [sys.executable, "-c", code, *map(str, arguments)])
+    # A new process, not a fork of this one: other tests may have started threads here.
+    terminal, inside = pty.openpty()
+    command = [sys.executable, "-c", COMMAND, *map(str, arguments)]
+    running = subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, start_new_session=True)
+    os.close(inside)
     shown, pressed, start = b"", None, None if once_shown else time.monotonic()
     deadline = time.monotonic() + PATIENCE
-    status = None
-    while status is None and time.monotonic() < deadline:
+    while running.poll() is None and time.monotonic() < deadline:
         shown += _read(terminal)
         if start is None and once_shown in shown:
             start = time.monotonic()
         if pressed is None and start is not None and time.monotonic() >= start + after:
             os.write(terminal, CTRL_C)
             pressed = time.monotonic()
-        ended, found = os.waitpid(pid, os.WNOHANG)
-        status = found if ended else None
-    if status is None:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+    if running.returncode is None:
+        running.kill()
+        running.wait()
         raise AssertionError(f"It did not end: {shown[-500:]!r}")
     seconds = time.monotonic() - (pressed or time.monotonic())
     shown += _read(terminal)
     os.close(terminal)
-    code = os.waitstatus_to_exitcode(status)
+    code = running.returncode
     return Ended(128 - code if code < 0 else code, seconds, shown.decode(errors="replace"))
 
 
