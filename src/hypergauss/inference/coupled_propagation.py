@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotri, dtrtri, dtrtrs
 from scipy.special import log_ndtr
 
 from hypergauss import parameters
@@ -41,6 +41,9 @@ from hypergauss.inference.site_objective import Settled, SiteObjective
 from hypergauss.likelihoods.multinomial_probit import tilted_factors
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
+
+#: Precisions stay away from zero by as much as nothing can be told from.
+_LEAST_PRECISION = 1e-30
 
 
 class _Coupled(NamedTuple):
@@ -66,6 +69,8 @@ class CoupledPropagation(SiteObjective):
         if start is None:
             start = NaturalSites(np.zeros(self._own.shape), self._own.astype(np.float64))
         super().__init__(solver, y, num_latents, start)
+        #: Where the latest evaluation ended, which its gradient begins with.
+        self._latest: tuple[LatentModel, NaturalSites, _Coupled] | None = None
 
     @property
     def least_gain(self) -> float:  # noqa: D102
@@ -77,6 +82,7 @@ class CoupledPropagation(SiteObjective):
         sites, mixing, level, last = self.sites, Mixing(6), 0, -np.inf
         for _ in range(MOST_STEPS):
             here = _condition(K, sites)
+            self._latest = (model, sites, here)
             factors = _factors(here, sites, self._own)
             moved, value = tilted_factors(factors.mean, factors.variance, offset, self._own)
             total = here.log_partition + value - factors.log_mass
@@ -91,8 +97,7 @@ class CoupledPropagation(SiteObjective):
         return Settled(sites, _marginals(here, model.mean), total if np.isfinite(total) else -np.inf)
 
     def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102
-        K = self.solver.multiply(model.kernel, np.eye(len(self.y)))
-        here = _condition(K, found.sites)
+        here = self._given(model, found.sites)
         inner = np.stack([dtrtrs(here.factor, E, lower=1)[0] for E in here.E])
         # R_cc = E_c - E_c M^-1 E_c; the slope in K is the sum of (alpha alpha' - R) / 2.
         R = here.E.sum(axis=0) - np.tensordot(inner, inner, axes=((0, 1), (0, 1)))
@@ -109,9 +114,15 @@ class CoupledPropagation(SiteObjective):
 
         Conditioned on these, latent c has covariance K - K E_c K, to which all add K E_c M^-1 E_d K.
         """
-        here = _condition(self.solver.multiply(model.kernel, np.eye(len(self.y))), sites)
+        here = self._given(model, sites)
         shift = here.effective.T + sites.precision * model.mean
         return NaturalSites(shift, sites.precision), here.factor
+
+    def _given(self, model: LatentModel, sites: NaturalSites) -> _Coupled:
+        """Return the latents given sites, as they stand if the latest evaluation ended there."""
+        if self._latest is not None and self._latest[0] is model and self._latest[1] is sites:
+            return self._latest[2]
+        return _condition(self.solver.multiply(model.kernel, np.eye(len(self.y))), sites)
 
     def _offset(self, model: LatentModel) -> np.ndarray:
         """Return by how much the prior means move each h, shape (n, C)."""
@@ -127,49 +138,59 @@ class _Factors(NamedTuple):
 
 
 def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
-    """Return the latents given the factors' sites."""
-    nu, a = sites.shift.T, sites.precision.T  # (C, n)
-    root, n = np.sqrt(a), len(K)
-    B = root[:, :, None] * K * root[:, None, :]
-    B[:, np.arange(n), np.arange(n)] += 1.0
-    try:
-        inverses, log_dets = _inverses(B)
-        E = root[:, :, None] * inverses * root[:, None, :]
-        M = np.linalg.cholesky(E.sum(axis=0))
-    except np.linalg.LinAlgError as error:
-        raise NumericalError(
-            "The system of the classes' latents is singular. Likely cause: a variance at the edge of its range."
-        ) from error
+    """Return the latents given the factors' sites.
+
+    With B_c = I + A_c^1/2 K A_c^1/2, E_c = A_c^1/2 B_c^-1 A_c^1/2 and E_c K = I - A_c^1/2 B_c^-1 A_c^-1/2.
+    """
+    nu, a = sites.shift.T, np.maximum(sites.precision.T, _LEAST_PRECISION)  # (C, n)
+    root, n, classes = np.sqrt(a), len(K), np.arange(len(a))
+    inverses, log_dets = _inverses(K, root)
+    scaled = root[:, :, None] * inverses
+    E = scaled * root[:, None, :]
+    M = _cholesky(E.sum(axis=0))
     log_dets += 2 * np.log(np.diagonal(M)).sum()
     total, beta = nu.sum(axis=0), a.sum(axis=0)
     s = total * a / beta - nu
-    EK = np.matmul(E, K)
-    u = dtrtrs(M, np.einsum("cij,cj->i", EK, s), lower=1)[0]
-    u = dtrtrs(M, u, lower=1, trans=1)[0]
+    EK = scaled / -root[:, None, :]
+    EK[:, np.arange(n), np.arange(n)] += 1.0
+    u = dtrtrs(M, np.matmul(EK, s[:, :, None]).sum(axis=0), lower=1)[0]
+    u = dtrtrs(M, u, lower=1, trans=1)[0][:, 0]
     effective = s + a * u
     alpha = effective - np.matmul(EK, effective[:, :, None])[:, :, 0]
     mean = alpha @ K
-    # L^-1 E_c K of all classes by one solve, (n, C, n).
-    P = dtrtrs(M, EK.transpose(1, 0, 2).reshape(n, -1), lower=1)[0].reshape(n, len(a), n)
-    covariance = np.matmul(P.transpose(2, 1, 0), P.transpose(2, 0, 1))
-    classes = np.arange(len(a))
+    # L^-1 E_c K of all classes by one product, then vertex by vertex, (n, C, n).
+    P = dtrtri(M, lower=1)[0] @ EK.transpose(1, 0, 2).reshape(n, -1)
+    P = np.ascontiguousarray(P.reshape(n, len(a), n).transpose(2, 1, 0))
+    covariance = np.matmul(P, P.transpose(0, 2, 1))
     covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,ki->ic", EK, K)
     log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
     return _Coupled(alpha, mean, E, M, covariance, effective, log_z)
 
 
-def _inverses(B: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the inverses of positive definite matrices, and the sum of their log determinants."""
-    inverses, log_dets = np.empty_like(B), 0.0
-    upper = np.triu_indices(B.shape[1], 1)
-    for matrix, inverse in zip(B, inverses, strict=True):
-        factor, info = dpotrf(matrix, lower=1)
-        if info != 0:
-            raise np.linalg.LinAlgError("not positive definite")
+def _inverses(K: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return (I + diag(r) K diag(r))^-1 for each row r, and the sum of the log determinants."""
+    n, log_dets = len(K), 0.0
+    lower = np.empty((len(root), n, n))
+    for r, inverse in zip(root, lower, strict=True):
+        B = K * r
+        B *= r[:, None]
+        B.flat[:: n + 1] += 1.0
+        factor = _cholesky(B)
         log_dets += 2 * float(np.log(np.diagonal(factor)).sum())
-        inverse[:] = dpotri(factor, lower=1)[0]
-        inverse[upper] = inverse.T[upper]
+        inverse.T[:] = dpotri(factor, lower=1, overwrite_c=1)[0]
+    inverses = lower + lower.transpose(0, 2, 1)
+    inverses[:, np.arange(n), np.arange(n)] /= 2
     return inverses, log_dets
+
+
+def _cholesky(A: np.ndarray) -> np.ndarray:
+    """Return the lower factor of a matrix that may be overwritten."""
+    factor, info = dpotrf(A.T, lower=1, overwrite_a=1)
+    if info != 0:
+        raise NumericalError(
+            "The system of the classes' latents is singular. Likely cause: a variance at the edge of its range."
+        )
+    return factor
 
 
 def _factors(here: _Coupled, sites: NaturalSites, own: np.ndarray) -> _Factors:

@@ -57,6 +57,7 @@ class LowRankSolver(ExactSolver):
         self.features_move = kernel.features_move
         self.inputs = kernel.inputs(rows)
         self._reduced: _Reduced | None = None
+        self._shelf = _Shelf()
 
     def features(self, kernel: Kernel) -> tuple[np.ndarray, Structure]:
         """Return F at the sites, and what hyperparameters set beside it."""
@@ -180,7 +181,7 @@ class LowRankSolver(ExactSolver):
         return self.to_kernel(kernel, slopes, np.zeros(len(F)))
 
     def posterior(self, prior: Prior, sites: Sites) -> LowRankPosterior:  # noqa: D102
-        return LowRankPosterior(prior, sites)
+        return LowRankPosterior(prior, sites, self._shelf)
 
 
 class _Reduced(NamedTuple):
@@ -208,14 +209,15 @@ class LowRankPosterior(Posterior):
 
     solver: ClassVar[str] = "low-rank"
 
-    def __init__(self, prior: Prior, sites: Sites) -> None:
+    def __init__(self, prior: Prior, sites: Sites, shelf: _Shelf | None = None) -> None:
         super().__init__(prior, sites)
         rank = check_rank(prior.kernel)
+        self._shelf = _Shelf() if shelf is None else shelf
         # Where it is one number for all vertices it is known once and for all.
         self._uniform = prior.kernel.remainder(None) if prior.kernel.has_uniform_remainder else None
         self._d = self._remainder(sites.rows) + sites.variance
         G = np.zeros((rank, rank))
-        for part, F in _feature_chunks(prior.kernel, sites.rows):
+        for part, F, _ in self._chunks(sites.rows):
             G += (F / self._d[part, None]).T @ F
         system = capacitance(G, prior.kernel.weights())
         self._coefficient_covariance = system.matrix()
@@ -229,7 +231,7 @@ class LowRankPosterior(Posterior):
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
         coefficients = self._coefficient_covariance @ self._project(residual)
         result = np.empty((len(rows), residual.shape[1]))
-        for part, F in _feature_chunks(self.prior.kernel, rows):
+        for part, F, _ in self._chunks(rows):
             result[part] = F @ coefficients
         seen, share = self._share(rows)
         result[seen] += share[seen, None] * (residual[self.position[rows[seen]]] - result[seen])
@@ -238,8 +240,8 @@ class LowRankPosterior(Posterior):
     def observation_weights(self, rows: np.ndarray) -> np.ndarray:
         """Return F_* C F' D^-1, and at an observed vertex the share rho of what that leaves of its own site."""
         result = np.empty((len(rows), len(self.sites.rows)))
-        thinned = self.prior.kernel.features(self.prior.kernel.inputs(rows)) @ self._coefficient_covariance
-        for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
+        thinned = self._features(rows) @ self._coefficient_covariance
+        for part, F, _ in self._chunks(self.sites.rows):
             result[:, part] = thinned @ F.T / self._d[part]
         seen, share = self._share(rows)
         result[seen] *= (1 - share[seen])[:, None]
@@ -250,7 +252,7 @@ class LowRankPosterior(Posterior):
         targets = self.sites.mean - self.prior.mean
         coefficients = self._coefficient_covariance @ self._project(targets)
         fitted = np.empty_like(targets)
-        for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
+        for part, F, _ in self._chunks(self.sites.rows):
             fitted[part] = F @ coefficients
         return (targets - fitted) / self._d[:, None]
 
@@ -261,7 +263,7 @@ class LowRankPosterior(Posterior):
         return np.maximum((1 - share) ** 2 * result + (1 - share) * self._remainder(rows), 0.0)
 
     def covariance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
-        F = self.prior.kernel.features(self.prior.kernel.inputs(rows))
+        F = self._features(rows)
         _, share = self._share(rows)
         thinned = (1 - share)[:, None] * F
         own = (1 - share) * self._remainder(rows)
@@ -275,21 +277,36 @@ class LowRankPosterior(Posterior):
     def _of_coefficients(self, rows: np.ndarray) -> np.ndarray:
         """Return the variance of F c at each vertex."""
         result = np.empty(len(rows))
-        for part, F in _feature_chunks(self.prior.kernel, rows):
+        for part, F, _ in self._chunks(rows):
             result[part] = ((F @ self._coefficient_covariance) * F).sum(axis=1)
         return result
 
     def _project(self, residual: np.ndarray) -> np.ndarray:
         """Return F' D^-1 residual."""
         total = np.zeros((len(self._coefficient_covariance), residual.shape[1]))
-        for part, F in _feature_chunks(self.prior.kernel, self.sites.rows):
+        for part, F, _ in self._chunks(self.sites.rows):
             total += F.T @ (residual[part] / self._d[part, None])
         return total
 
     def _remainder(self, rows: np.ndarray) -> np.ndarray:
         if self._uniform is not None:
             return np.broadcast_to(self._uniform, len(rows))
-        return np.broadcast_to(self.prior.kernel.remainder(self.prior.kernel.inputs(rows)), len(rows))
+        return np.concatenate([np.zeros(0), *(remainder for _, _, remainder in self._chunks(rows))])
+
+    def _features(self, rows: np.ndarray) -> np.ndarray:
+        return np.concatenate([F for _, F, _ in self._chunks(rows)]) if len(rows) > _CHUNK else self._at(rows)[0]
+
+    def _chunks(self, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+        """Yield which rows, their features, and their remainders, a block at a time."""
+        if len(rows) <= _CHUNK:
+            yield slice(0, len(rows)), *self._at(rows)
+            return
+        for start in range(0, len(rows), _CHUNK):
+            part = slice(start, start + _CHUNK)
+            yield part, *_features_at(self.prior.kernel, rows[part])
+
+    def _at(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._shelf.features(self.prior.kernel, rows)
 
     def _share(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return which rows are observed, and rho at each row, 0 if it is not."""
@@ -311,7 +328,26 @@ def check_rank(kernel: Kernel) -> int:
     return kernel.rank
 
 
-def _feature_chunks(kernel: Kernel, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
-    for start in range(0, len(rows), _CHUNK):
-        part = slice(start, start + _CHUNK)
-        yield part, kernel.features(kernel.inputs(rows[part]))
+def _features_at(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return F and the remainder of each vertex, shapes (n, r) and (n,)."""
+    F, (_, remainder) = kernel.features_and_structure(kernel.inputs(rows))
+    return F, np.broadcast_to(remainder, len(rows))
+
+
+class _Shelf:
+    """Features lately asked for: those at the sites, and at the vertices that every latent is predicted at.
+
+    Latents share a kernel, and each asks for the features of the same vertices several times.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[tuple[Kernel, np.ndarray, tuple[np.ndarray, np.ndarray]]] = []
+
+    def features(self, kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return `_features_at` of a kernel, which never changes, and rows, which a caller may change."""
+        for of, at, found in self._held:
+            if of is kernel and np.array_equal(at, rows):
+                return found
+        found = _features_at(kernel, rows)
+        self._held = [*self._held[-1:], (kernel, rows.copy(), found)]
+        return found
