@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -97,6 +98,9 @@ class Parametrised:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self  # immutable: cloning an estimator must not copy eigenvectors
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _fields(self)
 
     def coordinate(self, field: str) -> Coordinate:
         """Return the coordinate of a hyperparameter: what the class declares, unless an object narrows its range."""
@@ -184,16 +188,35 @@ def replace(model: Model, held: Sequence[Any]) -> Model:
 
 
 def with_value(node: Any, path: tuple[str | int, ...], value: Any) -> Any:
-    """Return a copy of a tree that holds another value at the end of a path; all else is shared."""
+    """Return a copy of a tree that holds another value at the end of a path; all else is shared.
+
+    What a `cached_property` has made of the old values is not.
+    """
     if not path:
         return value
     step, *rest = path
     if isinstance(step, int):
         return tuple(with_value(item, tuple(rest), value) if i == step else item for i, item in enumerate(node))
     copy = object.__new__(type(node))
-    copy.__dict__.update(node.__dict__)
+    copy.__dict__.update(_fields(node))
     copy.__dict__[step] = with_value(node.__dict__[step], tuple(rest), value)
     return copy
+
+
+def _computed(cls: type) -> frozenset[str]:
+    """Return the names under which a class keeps what it computes from its fields."""
+    found = cls.__dict__.get("_computed")
+    if found is None:
+        everything = (item for home in cls.__mro__ for item in vars(home).items())
+        found = frozenset(name for name, value in everything if isinstance(value, cached_property))
+        cls._computed = found  # type: ignore[attr-defined]
+    return found
+
+
+def _fields(node: Parametrised) -> dict[str, Any]:
+    """Return what an object was made of, without what it has computed from that."""
+    computed = _computed(type(node))
+    return {name: held for name, held in node.__dict__.items() if name not in computed}
 
 
 def transferred(model: Model, other: Parametrised) -> Model:

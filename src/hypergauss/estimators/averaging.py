@@ -13,8 +13,8 @@ from hypergauss.exceptions import NumericalError
 from hypergauss.learning.curvature import Curvature, curvature_at
 from hypergauss.learning.search import Penalised
 
-#: Exponents of less posterior probability than this, and points of less weight, are left out.
-_NEGLIGIBLE, _WEIGHTLESS = 0.02, 2e-3
+#: Exponents of less posterior probability than this are left out, and the lightest points that weigh less together.
+_NEGLIGIBLE, _WEIGHTLESS = 0.02, 0.01
 
 
 class Point(NamedTuple):
@@ -82,7 +82,7 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count
         return Averaged((Point(1.0, attempt),), curvature)
     weights = _truncated(np.array(log_weights))
     order = np.argsort(-weights, kind="stable")
-    kept = [i for i in order if weights[i] >= _WEIGHTLESS]
+    kept = order[np.cumsum(weights[order]) - weights[order] < 1 - _WEIGHTLESS]
     total = weights[kept].sum()
     return Averaged(tuple(Point(float(weights[i] / total), found[i]) for i in kept), curvature)
 

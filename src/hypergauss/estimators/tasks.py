@@ -93,6 +93,8 @@ class Task(ABC):
 
     #: The gain of an iteration, in nats, that ends learning at an exponent of a profile; the chosen one is learned out.
     coarse_gain: ClassVar[float]
+    #: The same for the default model, whose hyperparameters are averaged over with their surroundings.
+    fine_gain: ClassVar[float] = 1e-4
 
     def __init__(self, rows: np.ndarray, how: How) -> None:
         self.rows, self.how = rows, how
@@ -187,12 +189,18 @@ class Task(ABC):
             priors=self.priors_for(model),
             n_starts=1 if previous is not None or solver.is_estimated else self.how.n_starts,
             max_iterations=self.how.max_iterations,
-            tolerance=self.coarse_gain / len(self.rows) if coarsely or self.is_part else None,
+            tolerance=self._tolerance(coarsely),
             worthless_below=worthless_below,
             seed=self.how.seed,
             report=self.how.report,
         )
         return Attempt(learned, solver)
+
+    def _tolerance(self, coarsely: bool) -> float | None:
+        """Return the gain of an iteration, for each observation, that ends learning; None for the objective's own."""
+        if coarsely or self.is_part:
+            return self.coarse_gain / len(self.rows)
+        return self.fine_gain / len(self.rows) if self.how.default_priors else None
 
 
 class GaussianTask(Task):
@@ -264,6 +272,7 @@ class LatentTask(Task):
     """
 
     coarse_gain: ClassVar[float] = 3e-3  # each evaluation moves all sites
+    fine_gain: ClassVar[float] = 1e-3
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -134,6 +135,10 @@ class SpectralKernel(Kernel):
 
     def values_on_spectrum(self) -> tuple[np.ndarray, Any]:
         """Return phi at the known eigenvalues, shape (r,), and the background b that stands for it on the rest."""
+        return self._on_spectrum
+
+    @cached_property
+    def _on_spectrum(self) -> tuple[np.ndarray, Any]:
         low, high = self.filter_range(self.spectrum.rest[0], self.spectrum.rest[1])
         return self.filter(self.spectrum.nodes), (low + high) / 2
 
@@ -143,7 +148,7 @@ class SpectralKernel(Kernel):
         in_log_phi = self.log_slopes(np.append(self.spectrum.nodes, (low, high)))
         if in_log_phi is None:
             return parameters.pull_back(self, lambda kernel: kernel.values_on_spectrum(), (in_known, in_background))
-        in_log = in_known * self.filter(self.spectrum.nodes), in_background / 2 * self.filter(np.array([low, high]))
+        in_log = in_known * self.values_on_spectrum()[0], in_background / 2 * self.filter(np.array([low, high]))
         both = np.concatenate(in_log)
         return parameters.gather(self, {field: both @ slope for field, slope in in_log_phi.items()})
 

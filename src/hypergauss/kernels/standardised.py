@@ -23,7 +23,9 @@ exactly, and predictions do not depend on how it is divided between mean and ker
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,7 +257,17 @@ class Standardised(Kernel):
         largest = float(most.max())
         return float(self.variance) * (off * (size + e) * largest + scale.max() * (e * largest + size * off))
 
+    @cached_property
+    def _recent(self) -> list[tuple[weakref.ref[np.ndarray], _Parts]]:
+        """The vertices that parts were asked of last, and the parts: an evidence and its slopes ask for the same."""
+        return []
+
     def _parts(self, inputs: StandardVertices) -> _Parts:
+        if not self._recent or self._recent[0][0]() is not inputs.vectors:
+            self._recent[:] = [(weakref.ref(inputs.vectors), self._parts_of(inputs))]
+        return self._recent[0][1]
+
+    def _parts_of(self, inputs: StandardVertices) -> _Parts:
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background

@@ -181,41 +181,51 @@ def coupled_probabilities(mean: np.ndarray, covariance: np.ndarray) -> np.ndarra
     found by expectation propagation in these C - 1 variables.
     """
     classes = mean.shape[1]
-    found = np.empty_like(mean)
-    for c in range(classes):
-        others = np.delete(np.arange(classes), c)
-        m = mean[:, [c]] - mean[:, others]
-        V = covariance[:, others[:, None], others]
-        V = V + (covariance[:, c, c] + 1.0)[:, None, None] - covariance[:, [c], others][:, :, None]
-        V = V - covariance[:, [c], others][:, None, :]
-        found[:, c] = _log_orthant(m, V)
+    own = np.arange(classes)[:, None]
+    others = np.array([np.delete(np.arange(classes), c) for c in range(classes)])  # (C, C - 1)
+    between = covariance[:, own, others]
+    m = mean[:, :, None] - mean[:, others]
+    V = covariance[:, others[:, :, None], others[:, None, :]] - between[:, :, None, :] - between[:, :, :, None]
+    V += np.diagonal(covariance, axis1=1, axis2=2)[:, :, None, None] + 1.0
+    found = _log_orthant(m.reshape(-1, classes - 1), V.reshape(-1, classes - 1, classes - 1)).reshape(mean.shape)
     found = np.exp(found - found.max(axis=1, keepdims=True))
     return found / found.sum(axis=1, keepdims=True)
 
 
 def _log_orthant(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return log E of the product of Phi(h_j) for h ~ N(mean, covariance), shape (m,), by expectation propagation."""
+    """Return log E of the product of Phi(h_j) for h ~ N(mean, covariance), shape (m,), by expectation propagation.
+
+    A row that has settled is left alone.
+    """
     nu, a = np.zeros_like(mean), np.zeros_like(mean)
-    size = mean.shape[1]
-    none, last = np.zeros(mean.shape, dtype=bool), None
+    value, left = np.full(len(mean), np.inf), np.arange(len(mean))
     for _ in range(_MOST_SWEEPS):
-        root = np.sqrt(a)
-        B = root[:, :, None] * covariance * root[:, None, :]
-        B[:, np.arange(size), np.arange(size)] += 1.0
-        inverse = np.linalg.inv(B)
-        RV = root[:, :, None] * covariance
-        S = covariance - np.matmul(RV.transpose(0, 2, 1), np.matmul(inverse, RV))
-        centred = np.einsum("mjk,mk->mj", S, nu - a * mean)
-        m, v = mean + centred, np.diagonal(S, axis1=1, axis2=2)
-        left = np.maximum(1.0 - v * a, 1e-9)
-        cavity, cavity_variance = (m - v * nu) / left, v / left
-        s = np.sqrt(1.0 + cavity_variance)
-        log_z = log_ndtr(cavity / s)
-        log_mass = np.log(left) / 2 + (m**2 / v - cavity**2 / cavity_variance) / 2
-        own = (nu * mean - a * mean**2 / 2).sum(axis=1) + ((nu - a * mean) * centred).sum(axis=1) / 2
-        value = own - np.linalg.slogdet(B)[1] / 2 + (log_z - log_mass).sum(axis=1)
-        if last is not None and (np.abs(value - last) < _SETTLED).all():
+        last = value[left]
+        value[left], nu, a = _swept(mean, covariance, nu, a)
+        moving = ~(np.abs(value[left] - last) < _SETTLED)
+        if not moving.any():
             break
-        last = value
-        nu, a = tilted_factors(cavity, cavity_variance, 0.0, none)[0]
+        left, mean, covariance, nu, a = left[moving], mean[moving], covariance[moving], nu[moving], a[moving]
     return value
+
+
+def _swept(
+    mean: np.ndarray, covariance: np.ndarray, nu: np.ndarray, a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return log Z under sites of all factors, shape (m,), and the sites that match their cavities."""
+    size, root = mean.shape[1], np.sqrt(a)
+    B = root[:, :, None] * covariance * root[:, None, :]
+    B[:, np.arange(size), np.arange(size)] += 1.0
+    L = np.linalg.cholesky(B)
+    U = np.linalg.solve(L, root[:, :, None] * covariance)
+    S = covariance - np.matmul(U.transpose(0, 2, 1), U)
+    centred = np.matmul(S, (nu - a * mean)[:, :, None])[:, :, 0]
+    m, v = mean + centred, np.diagonal(S, axis1=1, axis2=2)
+    share = np.maximum(1.0 - v * a, 1e-9)
+    cavity, cavity_variance = (m - v * nu) / share, v / share
+    log_mass = np.log(share) / 2 + (m**2 / v - cavity**2 / cavity_variance) / 2
+    own = (nu * mean - a * mean**2 / 2).sum(axis=1) + ((nu - a * mean) * centred).sum(axis=1) / 2
+    own -= np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+    log_z = log_ndtr(cavity / np.sqrt(1.0 + cavity_variance))
+    sites, _ = tilted_factors(cavity, cavity_variance, 0.0, np.zeros(mean.shape, dtype=bool))
+    return own + (log_z - log_mass).sum(axis=1), *sites

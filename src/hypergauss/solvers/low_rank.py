@@ -35,6 +35,8 @@ from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Rows of features gathered at once, to keep memory at what the spectrum itself takes.
 _CHUNK = 8192
+#: Entries of features that are kept for the next to ask.
+_SHELVED = 500_000
 
 
 class LowRankSolver(ExactSolver):
@@ -349,5 +351,7 @@ class _Shelf:
             if of is kernel and np.array_equal(at, rows):
                 return found
         found = _features_at(kernel, rows)
+        if found[0].size > _SHELVED:
+            return found
         self._held = [*self._held[-1:], (kernel, rows.copy(), found)]
         return found
