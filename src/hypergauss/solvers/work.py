@@ -28,6 +28,8 @@ _MOMENTS = 5e-4
 _LEARNING, _LEAST_SITES = 5.0, {"gaussian": 400, "sites": 400, "variational": 400, "coupled": 250}
 #: Points that a posterior is averaged over, at least so many or none, and the time that they may take.
 _NUM_POINTS, _LEAST_POINTS, _AVERAGING = 20, 8, 10.0
+#: The fewer measurements, the wider the spread that points must fill: up to as many more below this many.
+_FEW_MEASUREMENTS, _TIMES_MORE = 80, 4
 #: The time that conditioning coupled latents on all labels may take.
 _COUPLED = 60.0
 
@@ -169,7 +171,10 @@ def num_points(work: Work, rank: int, num_vertices: int, solver: str = "auto") -
     if size < work.num_sites:
         each += whole.conditioning(work)
     each += work.num_latents * _COVARIANCES * num_vertices * float(rank) * min(whole.n, whole.r)
-    count = min(_NUM_POINTS, int(_AVERAGING / each))
+    most = _NUM_POINTS
+    if work.kind == "gaussian":
+        most = round(most * min(max(_FEW_MEASUREMENTS / work.num_sites, 1), _TIMES_MORE))
+    count = min(most, int(_AVERAGING / each))
     return count if count >= _LEAST_POINTS else 0
 
 
