@@ -69,6 +69,7 @@ _OF_VERTICES = {
     "combine": "product",
     "size_exponent": 0.7,
     "rank": 3,
+    "laplacian": "bolla",
     "learn": False,
     "integrate": False,
     "priors": {"variance": LogNormal(2.0, 0.01)},

@@ -71,6 +71,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         The a in hyperedge weights ``w(e) |e|^a``; as for `HypergraphGPRegressor`.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors.
+    laplacian : str, or matrix or operator of shape (N, N), optional
+        As for `HypergraphGPRegressor`.
     learn : bool, default True
         Learn hyperparameters by the approximate log evidence, or keep those of the kernel. Many labels: from a part of
         them, as the regressor.
@@ -135,6 +137,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
+        laplacian: Any = None,
         learn: bool = True,
         integrate: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
@@ -154,6 +157,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.combine = combine
         self.size_exponent = size_exponent
         self.rank = rank
+        self.laplacian = laplacian
         self.learn = learn
         self.integrate = integrate
         self.priors = priors

@@ -66,6 +66,9 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         predictions are averaged over those that the data leave probable.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors; exact if not given.
+    laplacian : str, or matrix or operator of shape (N, N), optional
+        Which Laplacian a named kernel filters: "zhou" (the default), "bolla", "rodriguez", "carletti", "chung", or one
+        of your own, as `Spectrum.of` has them.
     noise_variance : float, default 0.1
         Where learning starts, as a share of the target's variance.
     learn : bool, default True
@@ -152,6 +155,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
+        laplacian: Any = None,
         noise_variance: float = 0.1,
         learn: bool = True,
         integrate: bool = True,
@@ -170,6 +174,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.combine = combine
         self.size_exponent = size_exponent
         self.rank = rank
+        self.laplacian = laplacian
         self.noise_variance = noise_variance
         self.learn = learn
         self.integrate = integrate

@@ -69,6 +69,12 @@ VERTEX_RULES = (
         "`inference='mcmc'` samples, with a dense factorisation, and maximises nothing",
     ),
     Idle(
+        ("laplacian",),
+        lambda given: isinstance(given["kernel"], Kernel),
+        "it belongs to the spectrum, which a given `kernel` brings along",
+        "Set it in `Spectrum.of`, or name the kernel.",
+    ),
+    Idle(
         ("integrate",),
         lambda given: isinstance(given["kernel"], Kernel),
         "a kernel that is given is not averaged over hyperparameters",

@@ -39,6 +39,7 @@ class VertexEstimator(BaseEstimator):
     covariates: Any
     combine: str
     rank: int | None
+    laplacian: Any
     learn: bool
     integrate: bool
     size_exponent: float | str
@@ -73,6 +74,7 @@ class VertexEstimator(BaseEstimator):
             needs_eigenvectors=needs_eigenvectors or self.inducing is not None,
             # Leading eigenvectors stand for a filter as it is, not for one that is scaled vertex by vertex.
             standardises=not isinstance(self.inducing, SpectralFeatures),
+            laplacian=self.laplacian,
         )
         refuse_idle(self, VERTEX_RULES)  # after each is known to be possible
         return blueprint

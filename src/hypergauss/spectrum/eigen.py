@@ -11,8 +11,11 @@ import numpy as np
 from hypergauss import _checks
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.spectrum import decomposition
-from hypergauss.spectrum.laplacians import GraphLaplacian, Laplacian, SparseMatrix, ZhouLaplacian
+from hypergauss.spectrum.laplacians import Laplacian, SparseMatrix, ZhouLaplacian
 from hypergauss.spectrum.spectrum import ZERO, Spectrum
+
+#: How far below zero, relative to the largest, rounding may put an eigenvalue.
+_NEGATIVE = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,14 +35,14 @@ class EigenSpectrum(Spectrum):
     ----------
     eigenvalues : array, shape (r,)
         l, ascending.
-    singular_values : array, shape (r,), or None for a graph
+    singular_values : array, shape (r,), or None unless the Laplacian is Zhou's
         s, descending.
     vertex_vectors : array, shape (N, r)
         U, orthonormal columns.
     rest : array, shape (2,)
         The interval that holds the remaining N - r eigenvalues.
-    source : ZhouLaplacian or GraphLaplacian
-        The matrix.
+    source : Laplacian
+        The matrix: a ZhouLaplacian, GraphLaplacian or FactoredLaplacian.
     size_exponent : float
         The a of the hyperedge weights ``w(e) |e|^a``.
 
@@ -82,10 +85,10 @@ class EigenSpectrum(Spectrum):
         return cls(1.0 - s**2, s, left, np.array([1.0 - rest**2, 1.0]), laplacian, size_exponent)
 
     @classmethod
-    def of_graph(cls, laplacian: GraphLaplacian, rank: int | None) -> Self:
-        """Decompose a graph's Laplacian."""
+    def of_laplacian(cls, laplacian: Laplacian, rank: int | None, size_exponent: float = 0.0) -> Self:
+        """Decompose any other Laplacian, of a graph or a hypergraph, and refuse one with negative eigenvalues."""
         if rank is not None:
-            _checks.count("rank", rank, most=laplacian.size, why=f"the graph has {laplacian.size} vertices")
+            _checks.count("rank", rank, most=laplacian.size, why=f"there are {laplacian.size} vertices")
         if rank is None or rank > laplacian.size // 2:
             values, vectors = decomposition.eigen(laplacian.dense())
             keep = len(values) if rank is None else rank
@@ -94,11 +97,16 @@ class EigenSpectrum(Spectrum):
         else:
             values, vectors, least = decomposition.smallest_eigen(laplacian.operator(), laplacian.upper, rank)
             rest = np.array([least, laplacian.upper])
-        return cls(values, None, vectors, rest, laplacian)
+        if len(values) and values[0] < -_NEGATIVE * max(laplacian.upper, -values[0]):
+            raise ValueError(
+                f"`laplacian` must be positive semidefinite. Got the eigenvalue {values[0]:.4g} (none is above "
+                f"{laplacian.upper:.4g}). Pass degrees less adjacency, or add {-values[0]:.4g} to the diagonal."
+            )
+        return cls(np.maximum(values, 0.0), None, vectors, np.maximum(rest, 0.0), laplacian, size_exponent)
 
     @cached_property
     def edge_vectors(self) -> np.ndarray | None:
-        """V, shape (M, r), orthonormal columns; None for a graph. Found from U when first asked for, then kept."""
+        """V, shape (M, r), orthonormal columns; None unless the Laplacian is Zhou's. Found when asked for."""
         if self.singular_values is None or not isinstance(self.source, ZhouLaplacian):
             return None
         A = self.source.incidence.scipy()
@@ -107,7 +115,7 @@ class EigenSpectrum(Spectrum):
     @cached_property
     def _trivial(self) -> np.ndarray:
         """The direction nearest to a constant among the k eigenvectors of eigenvalue 0, shape (k,); zero if none is."""
-        null = self.vertex_vectors[:, : int((self.eigenvalues <= ZERO * max(self.upper, 1.0)).sum())]
+        null = self.vertex_vectors[:, : int((self.eigenvalues <= ZERO * (self.upper or 1.0)).sum())]
         along = null.sum(axis=0)  # U_0' 1
         length = np.linalg.norm(along)
         return along / length if length > 0 else along
@@ -115,8 +123,10 @@ class EigenSpectrum(Spectrum):
     def centred(self, coefficients: np.ndarray) -> np.ndarray:
         """Return coefficients of eigenvectors, shape (..., r), without the trivial direction.
 
-        That is the direction of the null space nearest to a constant. On a connected hypergraph it is sqrt(degree),
-        the one eigenvector of eigenvalue 0. With several components their levels stay, relative to one another.
+        That is the direction of the null space nearest to a constant. On a connected hypergraph it is the one
+        eigenvector of eigenvalue 0: sqrt(degree) of Zhou's Laplacian and of normalised ones (of Chung's, the root of
+        the stationary measure), the constant itself of those that are not normalised. With several components their
+        levels stay, relative to one another. A matrix without eigenvalue 0 has nothing to take out.
         """
         result, trivial = np.array(coefficients), self._trivial
         null = result[..., : len(trivial)]
@@ -172,7 +182,10 @@ class EigenSpectrum(Spectrum):
     def dual(self) -> EigenSpectrum:
         """Return the spectrum of the dual hypergraph, I - A'A, from the same decomposition."""
         if self.edge_vectors is None or not isinstance(self.source, ZhouLaplacian):
-            raise ValueError("Only a hypergraph has a dual, and this is a graph's spectrum. Pass a Hypergraph.")
+            raise ValueError(
+                "Only Zhou's Laplacian of a hypergraph has a dual. Got the spectrum of another matrix "
+                f"({type(self.source).__name__}). Use `Spectrum.of(H)` with a Hypergraph, or `Spectrum.of(H.dual())`."
+            )
         transposed = ZhouLaplacian(SparseMatrix.of(self.source.incidence.scipy().T.tocsr()))
         dual = EigenSpectrum(
             self.eigenvalues, self.singular_values, self.edge_vectors, self.rest, transposed, self.size_exponent

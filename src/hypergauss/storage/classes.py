@@ -49,7 +49,14 @@ from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import Sites
-from hypergauss.spectrum import EigenSpectrum, GraphLaplacian, MatrixFreeSpectrum, SpectralDensity, ZhouLaplacian
+from hypergauss.spectrum import (
+    EigenSpectrum,
+    FactoredLaplacian,
+    GraphLaplacian,
+    MatrixFreeSpectrum,
+    SpectralDensity,
+    ZhouLaplacian,
+)
 from hypergauss.spectrum.laplacians import MatrixFreeLaplacian
 
 
@@ -116,6 +123,7 @@ STORED = {
     "EigenSpectrum": Stored(
         EigenSpectrum, ("eigenvalues", "singular_values", "vertex_vectors", "rest", "source", "size_exponent")
     ),
+    "FactoredLaplacian": Stored(FactoredLaplacian, ("diagonal", "factor", "signs", "bound", "counts")),
     "Gaussian": Stored(Gaussian, ("noise_variance", "fixed")),
     "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood", "coupling"), later={"coupling": None}),
     "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
