@@ -15,6 +15,7 @@ from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.tasks import INFERENCES, LatentTask, kind_of
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
@@ -207,6 +208,12 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             task = LatentTask(likelihood, rows, codes, inference=inference, batch_size=batch_size, how=how)
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
+        warn_of_silence(
+            fitted.model.kernel,
+            blueprint.domain.relations,
+            (),
+            little="Probabilities will be little more than the shares of the classes",
+        )
         self._keep(blueprint, fitted)
         self.classes_ = classes
         self.elbo_ = fitted.learned.log_evidence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, Self, overload
 
@@ -13,15 +12,14 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
-from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.settings import Idle, check_flags, refuse_idle
+from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.tasks import GaussianTask
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
-from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
 from hypergauss.inference.mixtures import components
@@ -218,7 +216,6 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         y = in_order_of(X, names, y, argument="y")
         noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
         measured = check_observations(rows, y, noise_variance)
-        self._warn_of_little_to_learn_from(blueprint, measured)
         centre, scale = self._centre_and_scale(measured)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
@@ -228,6 +225,12 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how)
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
+        warn_of_silence(
+            fitted.model.kernel,
+            blueprint.domain.relations,
+            self._reasons_for_little(measured),
+            little="Predictions will be little more than the mean",
+        )
         self._keep(blueprint, fitted)
         model = fitted.model
         self._flat = np.asarray(y).ndim == 1
@@ -354,21 +357,17 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         scale = spread * float(largest) if self.scale_target and self.learn and spread > 1e-12 else 1.0
         return centre * largest, scale
 
-    def _warn_of_little_to_learn_from(self, blueprint: Blueprint, measured: Observations) -> None:
-        reasons = []
-        if self.learn and measured.num_measurements == 1:
-            reasons.append("there is one measurement only: hyperparameters keep their starting values")
-        elif self.learn and np.ptp(measured.mean, axis=0).max() == 0:
-            reasons.append("all measurements are equal: the noise and the variance shrink towards zero")
-        for name, relation in blueprint.domain.relations.items():
-            if isinstance(relation, Hypergraph) and relation.num_incidences == 0:
-                reasons.append(f"{name!r} has no hyperedge with members: it says nothing about any vertex")
-        for reason in reasons:
-            warnings.warn(
-                f"Predictions will be little more than the mean, since {reason}.",
-                LearningWarning,
-                stacklevel=3,
-            )
+    def _reasons_for_little(self, measured: Observations) -> list[str]:
+        """Return why there is little to learn from measurements, if so."""
+        if not self.learn:
+            return []
+        if measured.num_measurements == 1:
+            return ["there is one measurement only: hyperparameters keep their starting values"]
+        if len(measured.rows) == 1:
+            return ["only one vertex was measured"]
+        if np.ptp(measured.mean, axis=0).max() == 0:
+            return ["all measurements are equal: the noise and the variance shrink towards zero"]
+        return []
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

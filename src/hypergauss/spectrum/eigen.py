@@ -16,6 +16,8 @@ from hypergauss.spectrum.spectrum import ZERO, Spectrum
 
 #: How far below zero, relative to the largest, rounding may put an eigenvalue.
 _NEGATIVE = 1e-8
+#: How far from the upper end, relative to it, rounding may put an eigenvalue that is there.
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,7 +104,9 @@ class EigenSpectrum(Spectrum):
                 f"`laplacian` must be positive semidefinite. Got the eigenvalue {values[0]:.4g} (none is above "
                 f"{laplacian.upper:.4g}). Pass degrees less adjacency, or add {-values[0]:.4g} to the diagonal."
             )
-        return cls(np.maximum(values, 0.0), None, vectors, np.maximum(rest, 0.0), laplacian, size_exponent)
+        # What is at an end but for rounding is there: filters that vanish at the upper end would make much of it.
+        values, rest = (_at_its_end(found, laplacian.upper) for found in (values, rest))
+        return cls(values, None, vectors, rest, laplacian, size_exponent)
 
     @cached_property
     def edge_vectors(self) -> np.ndarray | None:
@@ -151,6 +155,18 @@ class EigenSpectrum(Spectrum):
         return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
 
     @property
+    def is_silent(self) -> bool:
+        """Whether the Laplacian is a multiple of the identity on all but the trivial direction.
+
+        No filter of it relates any two vertices then: there is one vertex, one hyperedge of all, or none.
+        """
+        null = len(self._trivial)
+        left = np.append(self.eigenvalues[null:], self.rest if self.rank < self.num_vertices else [])
+        if null > int(self._trivial.any()):
+            left = np.append(left, 0.0)
+        return bool(np.ptp(left) <= ZERO * (self.upper or 1.0)) if len(left) else True
+
+    @property
     def num_vertices(self) -> int:  # noqa: D102
         return len(self.vertex_vectors)
 
@@ -197,3 +213,9 @@ class EigenSpectrum(Spectrum):
         kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
         sizes = f"{self.num_vertices:,} vertices, rank {self.rank:,}"
         return f"Spectrum({sizes}, {kind}, size_exponent={self.size_exponent:g})"
+
+
+def _at_its_end(eigenvalues: np.ndarray, upper: float) -> np.ndarray:
+    """Return eigenvalues within [0, upper], those next to the upper end at it."""
+    clipped = np.clip(eigenvalues, 0.0, upper)
+    return np.where(upper - clipped <= _ROUNDING * upper, upper, clipped)
