@@ -80,7 +80,7 @@ _OF_VERTICES = {
 }
 #: Another value of each parameter, at which answers must differ from the usual one's.
 MOVED = {
-    HypergraphGPRegressor: {**_OF_VERTICES, "noise_variance": 0.7, "scale_target": False},
+    HypergraphGPRegressor: {**_OF_VERTICES, "noise_variance": 0.7, "scale_target": False, "inference": "mcmc"},
     HypergraphGPClassifier: {**_OF_VERTICES, "likelihood": "logit", "inference": "laplace", "batch_size": 3},
     HypergraphGPLVM: {
         "n_components": 3,

@@ -12,7 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
-from hypergauss.estimators.defaults import default_priors
+from hypergauss.estimators.defaults import default_priors, priors_around
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
 from hypergauss.estimators.progress import progress
@@ -25,7 +25,7 @@ from hypergauss.hypergraph.names import as_list
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.solvers.choose import Choice
+from hypergauss.solvers.choose import Choice, check_solver
 from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.solvers.work import Work
 
@@ -77,6 +77,11 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         Average predictions over hyperparameters, by importance sampling around their mode, in place of taking the mode
         for known. Where that would cost too much, with the iterative solver, and with a given kernel, the mode is used
         all the same.
+    inference : {"auto", "mcmc"}, default "auto"
+        "mcmc" draws the hyperparameters, size exponents among them, from their posterior (`inference.mcmc.evidence`; a
+        minute for hundreds of measurements), and mixes the exact posteriors of the function at 100 of the draws: the
+        standard to hold averages against. Of a given kernel, positive hyperparameters without a name in ``priors`` are
+        log-normal around its values with spread 1.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name, such as ``{"steps": LogNormal(3.0, 0.5)}``. Those that are not named have
         broad default ones (`estimators.defaults`), except in a given kernel, which has none. Like ``fixed`` variances
@@ -128,6 +133,12 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         with a given kernel.
     n_iter_ : int
         Iterations of L-BFGS.
+    draws_ : HyperparameterDraws or None
+        With "mcmc": ``draws_.hyperparameters`` by name, shape (chains, draws, ...); ``draws_.inference_data()`` is in
+        ArviZ's form.
+    hyperparameter_covariance_ : DataFrame or None
+        Of hyperparameters on the scale on which they are learned (logarithms of positive ones); `summary` shows
+        standard errors and intervals. None where there is no averaging.
     posterior_ : Posterior or MixedPosterior
         The process given the measurements, in the target's units, averaged over hyperparameters unless
         ``integrate=False``; vertices are indices of ``vertices_``. ``predict``, ``sample``, ``explain`` and
@@ -157,6 +168,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         noise_variance: float = 0.1,
         learn: bool = True,
         integrate: bool = True,
+        inference: str = "auto",
         priors: Mapping[str, LogNormal] | None = None,
         scale_target: bool = True,
         solver: Choice = "auto",
@@ -176,6 +188,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.noise_variance = noise_variance
         self.learn = learn
         self.integrate = integrate
+        self.inference = inference
         self.priors = priors
         self.scale_target = scale_target
         self.solver = solver
@@ -198,6 +211,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         noise_variance : array, shape (n,), optional
             The variance of each measurement's noise, if known; it is then not learned.
         """
+        draws = self._check_inference()
         start_noise = _checks.positive("noise_variance", self.noise_variance)
         check_flags(self, "scale_target")
         refuse_idle(
@@ -211,7 +225,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             ],
         )
         names = as_list(X)
-        blueprint = self._blueprint(Work(len(names), learns=len(names) > 1), searches=len(names) > 1)
+        work = Work(len(names), learns=len(names) > 1)
+        blueprint = self._blueprint(work, searches=len(names) > 1, needs_eigenvectors=draws)
         rows = blueprint.domain.rows(names)
         y = in_order_of(X, names, y, argument="y")
         noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
@@ -222,7 +237,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             learns = self.learn and measured.num_measurements > 1
             unit = 1.0 if self.scale_target else float(np.var(measured.mean)) or 1.0
             how = self._how(blueprint.domain, report, learns=learns, default_priors=default_priors(unit))
-            task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how)
+            task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how, draws=draws)
+            if draws and isinstance(self.kernel, Kernel):
+                around = priors_around(task.model(self.kernel), how.priors)
+                task.how = how._replace(priors={**around, **how.priors})
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
         warn_of_silence(
@@ -238,7 +256,26 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
         self.log_marginal_likelihood_ = self.posterior_.log_evidence
         self.learning_trace_ = fitted.learned.trace
+        self.draws_ = fitted.draws
         return self
+
+    def _check_inference(self) -> bool:
+        """Return whether hyperparameters are drawn, after checks that they can be."""
+        if _checks.one_of("inference", self.inference, ("auto", "mcmc")) == "auto":
+            return False
+        if not self.learn:
+            raise ValueError(
+                "`inference='mcmc'` draws hyperparameters. Got `learn=False`. Name those to hold in the kernel's "
+                "`fixed`."
+            )
+        if self.inducing is not None:
+            raise ValueError("`inference='mcmc'` draws by the evidence itself. Got `inducing`. Leave it out.")
+        if check_solver(self.solver) == "iterative":
+            raise ValueError(
+                "`inference='mcmc'` compares log evidences, which the iterative solver only estimates. Use "
+                "`solver='auto'`."
+            )
+        return True
 
     @overload
     def predict(self, X: Iterable[Any], return_std: Literal[False] = False) -> np.ndarray: ...

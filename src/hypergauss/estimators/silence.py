@@ -1,4 +1,4 @@
-"""Relations that say nothing of how vertices are related, and other reasons why predictions are no more than a level."""
+"""Relations that say nothing of how vertices are related, and other reasons why only a level is predicted."""
 
 from __future__ import annotations
 
