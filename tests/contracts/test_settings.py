@@ -1,6 +1,7 @@
 """Each parameter of each estimator acts, or is refused: nothing is accepted and ignored."""
 
 import contextlib
+import functools
 import warnings
 from unittest import mock
 
@@ -17,6 +18,7 @@ from hypergauss import (
     Spectrum,
 )
 from hypergauss.inference import LogNormal
+from hypergauss.inference.mcmc.evidence import sample_hyperparameters
 from hypergauss.kernels import Matern
 from hypergauss.learning.search import maximise
 from tests.contracts.cases import ESTIMATORS, covariates
@@ -188,7 +190,12 @@ def answers(make, settings):
         work.append(learned.n_evaluations)
         return learned
 
-    with warnings.catch_warnings(), mock.patch("hypergauss.estimators.tasks.maximise", counted):
+    few = functools.partial(sample_hyperparameters, chains=1, draws=4, warm_up=2)
+    with (
+        warnings.catch_warnings(),
+        mock.patch("hypergauss.estimators.tasks.maximise", counted),
+        mock.patch("hypergauss.estimators.drawing.sample_hyperparameters", few),
+    ):
         warnings.simplefilter("ignore")
         found = ANSWERS[make](make(**{**needs, **quick, **settings}))
     return [*found, work]  # a further start may come to the same top

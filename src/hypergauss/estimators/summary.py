@@ -119,7 +119,7 @@ def _of_hyperparameters(model: Any, known: HyperparameterPosterior | None) -> It
         if known is None
         else dict(
             zip(
-                known.names,
+                known.entries,
                 zip(known.lower, known.upper, known.standard_errors, known.told(), strict=True),
                 strict=True,
             )

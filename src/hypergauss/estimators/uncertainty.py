@@ -25,8 +25,8 @@ class HyperparameterPosterior(NamedTuple):
 
     Attributes
     ----------
-    names : tuple of str
-        As `parameters.values` has them, entries of arrays by number: ``shape[0]``.
+    entries : tuple of str
+        Their names, as `parameters.values` has them, entries of arrays by number: ``shape[0]``.
     covariance : array, shape (p, p)
         In coordinates; zero for one that is held at the end of its range.
     lower, upper : arrays, shape (p,)
@@ -35,7 +35,7 @@ class HyperparameterPosterior(NamedTuple):
         Of the coordinates: the prior's, or that of a uniform one over the range where there is no other.
     """
 
-    names: tuple[str, ...]
+    entries: tuple[str, ...]
     covariance: np.ndarray
     lower: np.ndarray
     upper: np.ndarray
@@ -92,14 +92,14 @@ class HyperparameterPosterior(NamedTuple):
 
     def covariance_table(self) -> pd.DataFrame:
         """Return the covariance by names."""
-        return pd.DataFrame(self.covariance, index=list(self.names), columns=list(self.names))
+        return pd.DataFrame(self.covariance, index=list(self.entries), columns=list(self.entries))
 
     def correlations(self) -> pd.DataFrame:
         """Return correlations by names, NaN with one that is held."""
         errors = self.standard_errors
         scale = np.outer(errors, errors)
         found = np.divide(self.covariance, scale, out=np.full_like(scale, np.nan), where=scale > 0)
-        return pd.DataFrame(found, index=list(self.names), columns=list(self.names))
+        return pd.DataFrame(found, index=list(self.entries), columns=list(self.entries))
 
 
 def entry_names(model: Any) -> tuple[str, ...]:

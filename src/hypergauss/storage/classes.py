@@ -131,7 +131,7 @@ STORED = {
     "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
     "HyperparameterDraws": Stored(HyperparameterDraws, ("coordinates", "hyperparameters", "log_posterior")),
     "HyperparameterPosterior": Stored(
-        HyperparameterPosterior, ("names", "covariance", "lower", "upper", "prior_variance")
+        HyperparameterPosterior, ("entries", "covariance", "lower", "upper", "prior_variance")
     ),
     "Hyperprior": Stored(
         Hyperprior, ("template", "names", "centre", "spread", "lower", "upper"), _hyperprior, _of_hyperprior

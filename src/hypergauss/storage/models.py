@@ -49,6 +49,8 @@ def save(estimator: Estimator, path: str | os.PathLike[str]) -> None:
     check_is_fitted(estimator)
     writer = Writer()
     given, learned = estimator.get_params(deep=False), stored.take(estimator)
+    # What earlier files do not have, and this estimator has not either, needs no place.
+    learned = {key: value for key, value in learned.items() if key not in stored.later or value is not None}
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
