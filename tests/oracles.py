@@ -37,6 +37,46 @@ def graph_laplacian(W, *, normalised):
     return laplacian
 
 
+def other_laplacian(H, name, size_exponent=0.0):
+    """Return one of Bolla's, Rodriguez', Carletti's or Chung's Laplacians by its definition, hyperedge by hyperedge."""
+    R = H.incidence.toarray()
+    N, M = R.shape
+    sizes = R.sum(axis=0)
+    w = [H.weights[e] * sizes[e] ** size_exponent if sizes[e] > 0 else 0.0 for e in range(M)]
+    members = [np.flatnonzero(R[:, e] > 0) for e in range(M)]
+    if name == "bolla":
+        # f' L f = sum over hyperedges of w times the spread of f around its mean there.
+        laplacian = np.zeros((N, N))
+        for e in range(M):
+            if sizes[e] > 0:
+                share = R[:, e] / sizes[e]
+                laplacian += w[e] * (np.diag(R[:, e]) - sizes[e] * np.outer(share, share))
+        return laplacian
+    if name in ("rodriguez", "carletti"):
+        W = np.zeros((N, N))
+        for e in range(M):
+            for u in members[e]:
+                for v in members[e]:
+                    if u != v:
+                        W[u, v] += w[e] * (len(members[e]) - 1 if name == "carletti" else 1) * R[u, e] * R[v, e]
+        return graph_laplacian(W, normalised=name == "carletti")
+    P = np.zeros((N, N))
+    for u in range(N):
+        own = [e for e in range(M) if R[u, e] > 0]
+        for e in own:
+            P[u] += w[e] / sum(w[f] for f in own) * R[:, e] / sizes[e]
+    laplacian, left = np.eye(N), set(np.flatnonzero(P.any(axis=1)).tolist())
+    while left:  # one component after another: its stationary distribution is the eigenvector of eigenvalue 1
+        part = np.flatnonzero(np.linalg.matrix_power(P + np.eye(N), N)[min(left)] > 0)
+        left -= set(part.tolist())
+        own = P[np.ix_(part, part)]
+        values, vectors = np.linalg.eig(own.T)
+        pi = np.abs(np.real(vectors[:, np.argmin(np.abs(values - 1))]))
+        walk = np.sqrt(pi)[:, None] * own / np.sqrt(pi)[None, :]
+        laplacian[np.ix_(part, part)] -= (walk + walk.T) / 2
+    return laplacian
+
+
 def filtered(laplacian, phi):
     """Return phi(laplacian) by its eigendecomposition."""
     values, vectors = np.linalg.eigh(laplacian)

@@ -1,4 +1,4 @@
-"""The code on the how-to pages runs."""
+"""The code on the how-to pages, and on theory pages with small examples, runs."""
 
 import contextlib
 import io
@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
-PAGES = sorted((Path(__file__).parents[1] / "docs" / "howto").glob("*.md"))
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = [
+    *sorted((DOCS / "howto").glob("*.md")),
+    *(DOCS / "theory" / f"{name}.md" for name in ("averaging", "laplacians")),
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])

@@ -37,7 +37,7 @@ class LearningWarning(UserWarning):
 
 
 class SamplingWarning(UserWarning):
-    """Draws were returned, but fewer than were asked for."""
+    """Draws were returned, but fewer than were asked for, or of chains that disagree."""
 
 
 class UnseenWarning(UserWarning):

@@ -1,6 +1,7 @@
 """Each parameter of each estimator acts, or is refused: nothing is accepted and ignored."""
 
 import contextlib
+import functools
 import warnings
 from unittest import mock
 
@@ -17,6 +18,7 @@ from hypergauss import (
     Spectrum,
 )
 from hypergauss.inference import LogNormal
+from hypergauss.inference.mcmc.evidence import sample_hyperparameters
 from hypergauss.kernels import Matern
 from hypergauss.learning.search import maximise
 from tests.contracts.cases import ESTIMATORS, covariates
@@ -69,6 +71,7 @@ _OF_VERTICES = {
     "combine": "product",
     "size_exponent": 0.7,
     "rank": 3,
+    "laplacian": "bolla",
     "learn": False,
     "integrate": False,
     "priors": {"variance": LogNormal(2.0, 0.01)},
@@ -79,7 +82,7 @@ _OF_VERTICES = {
 }
 #: Another value of each parameter, at which answers must differ from the usual one's.
 MOVED = {
-    HypergraphGPRegressor: {**_OF_VERTICES, "noise_variance": 0.7, "scale_target": False},
+    HypergraphGPRegressor: {**_OF_VERTICES, "noise_variance": 0.7, "scale_target": False, "inference": "mcmc"},
     HypergraphGPClassifier: {**_OF_VERTICES, "likelihood": "logit", "inference": "laplace", "batch_size": 3},
     HypergraphGPLVM: {
         "n_components": 3,
@@ -187,7 +190,12 @@ def answers(make, settings):
         work.append(learned.n_evaluations)
         return learned
 
-    with warnings.catch_warnings(), mock.patch("hypergauss.estimators.tasks.maximise", counted):
+    few = functools.partial(sample_hyperparameters, chains=1, draws=4, warm_up=2)
+    with (
+        warnings.catch_warnings(),
+        mock.patch("hypergauss.estimators.tasks.maximise", counted),
+        mock.patch("hypergauss.estimators.drawing.sample_hyperparameters", few),
+    ):
         warnings.simplefilter("ignore")
         found = ANSWERS[make](make(**{**needs, **quick, **settings}))
     return [*found, work]  # a further start may come to the same top

@@ -201,12 +201,16 @@ def test_a_rank_larger_than_possible_is_refused(hypergraph, rank):
         (lambda H: Spectrum.of(H.clique_expansion(), rank=13), ValueError, "between 1 and 12 .*12 vertices.*Got 13"),
         (lambda H: Spectrum.of(H, rank=2.0), TypeError, "whole number. Got float"),
         (lambda H: Spectrum.of(H.incidence), TypeError, "Hypergraph or a Graph. Got csr_array"),
-        (lambda H: Spectrum.of(H, laplacian="normalised"), ValueError, "'zhou'. Got 'normalised'.*clique_expansion"),
+        (lambda H: Spectrum.of(H, laplacian="normalised"), ValueError, "'chung'. Got 'normalised'.*clique_expansion"),
         (lambda H: Spectrum.of(H.clique_expansion(), laplacian="zhou"), ValueError, "one of 'normalised'.*Got 'zhou'"),
         (lambda H: Spectrum.of(H.clique_expansion(), size_exponent=1.0), ValueError, "a graph has none. Got 1.0"),
         (lambda H: Spectrum.of(H, size_exponent=np.nan), ValueError, "`size_exponent` must be finite"),
         (lambda H: Spectrum.of(H, size_exponent="auto"), TypeError, "real number. Got str"),
-        (lambda H: Spectrum.of(H.clique_expansion()).dual(), ValueError, "Only a hypergraph has a dual"),
+        (
+            lambda H: Spectrum.of(H.clique_expansion()).dual(),
+            ValueError,
+            "Only Zhou's Laplacian of a hypergraph has a dual",
+        ),
     ],
 )
 def test_bad_input_is_named_with_its_rule(hypergraph, make, error, message):

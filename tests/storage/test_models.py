@@ -113,7 +113,8 @@ def test_names_and_attributes_of_all_kinds_survive(tmp_path):
     assert again.H.attributes == noted().attributes
     tuples = hg.HypergraphGPRegressor(H.dual(), learn=False)
     names = [("a", i) for i in range(3)]
-    tuples = hg.HypergraphGPRegressor(hg.Hypergraph.from_edges([names]), learn=False).fit(names[:2], [0.0, 1.0])
+    pairs = hg.Hypergraph.from_edges([names, names[1:]])
+    tuples = hg.HypergraphGPRegressor(pairs, learn=False).fit(names[:2], [0.0, 1.0])
     assert copied(tuples, tmp_path).predict(names).tolist() == tuples.predict(names).tolist()
 
 

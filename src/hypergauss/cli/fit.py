@@ -62,7 +62,7 @@ def fit(options: argparse.Namespace) -> None:
     if options.json:
         say_json(metrics | {"files": {name: str(options.out / name) for name in (PREDICTIONS, REPORT, METRICS, MODEL)}})
     else:
-        _tell(problem, assessment, notes, options)
+        _tell(problem, model, assessment, notes, options)
 
 
 def _model(problem: Problem, options: argparse.Namespace) -> Any:
@@ -125,6 +125,7 @@ def _metrics(model: Any, problem: Problem, assessment: Assessment | None, notes:
         "observed": len(problem.target),
         "scores": scores,
         "hyperparameters": plain(model.hyperparameters_),
+        "summary": [row._asdict() for row in model.summary().rows],
         "size_exponent": plain(model.size_exponent_),
         "relation_weights": plain(model.relation_weights_),
         "solver": model.solver_,
@@ -135,8 +136,9 @@ def _metrics(model: Any, problem: Problem, assessment: Assessment | None, notes:
     }
 
 
-def _tell(problem: Problem, assessment: Assessment | None, notes: list[str], options: argparse.Namespace) -> None:
-
+def _tell(
+    problem: Problem, model: Any, assessment: Assessment | None, notes: list[str], options: argparse.Namespace
+) -> None:
     for note in notes:
         say(f"Note: {note}")
     if assessment is not None:
@@ -144,6 +146,7 @@ def _tell(problem: Problem, assessment: Assessment | None, notes: list[str], opt
         columns = list(summary["mean"].columns)
         rows = [[method, *(_score(summary.loc[method], name) for name in columns)] for method in summary.index]
         Console().print(make_table(f"Held-out {problem.target.name}", ["method", *columns], rows))
+    say(f"What was learned:\n{model.summary()}")
     say(f"Predictions: {options.out / PREDICTIONS}")
     say(f"Report:      {options.out / REPORT}")
     say(f"Scores:      {options.out / METRICS}")

@@ -38,16 +38,19 @@ def info(options: argparse.Namespace) -> None:
     if options.model is not None:
         idle.check_model(options)
     with progress("reading and counting"):
-        content = describe(inputs.hypergraph(options)) if options.model is None else _of_model(load(options.model))
+        model = None if options.model is None else load(options.model)
+        content = describe(inputs.hypergraph(options)) if model is None else _of_model(model)
     if options.json:
-        say_json(content)
-    else:
-        _tell(content)
+        say_json(content if model is None else {"hyperparameters": model.hyperparameters_, **content})
+        return
+    _tell(content)
+    if model is not None:
+        say(f"what was learned\n{model.summary()}")
 
 
 def _of_model(model: Any) -> dict[str, Any]:
     relations = model.H if isinstance(model.H, dict) else {"hypergraph": model.H}
-    content: dict[str, Any] = {"estimator": type(model).__name__, "hyperparameters": model.hyperparameters_}
+    content: dict[str, Any] = {"estimator": type(model).__name__}
     return content | {name: describe(part) for name, part in relations.items() if isinstance(part, Hypergraph)}
 
 

@@ -52,6 +52,8 @@ class Blueprint(NamedTuple):
     plan: Plan | None = None
     #: Whether filters of eigenvectors have a shape.
     has_shape: bool = False
+    #: As `Spectrum.of` takes it.
+    laplacian: Any = None
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class Blueprint(NamedTuple):
         solver: Choice = "auto",
         needs_eigenvectors: bool = False,
         standardises: bool = True,
+        laplacian: Any = None,
     ) -> Blueprint:
         """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
         domain = Domain.of(H)
@@ -84,6 +87,9 @@ class Blueprint(NamedTuple):
         if isinstance(size_exponent, str):
             _checks.one_of("size_exponent", size_exponent, ("auto", "learn"))
         hypergraphs = tuple(name for name, relation in domain.relations.items() if not isinstance(relation, Graph))
+        if not (laplacian is None or isinstance(laplacian, str)):
+            hypergraphs = ()  # a matrix has no hyperedges to weigh
+            _check_single(domain, size_exponent)
         plan = plan_solver(
             domain.relations,
             work,
@@ -94,6 +100,7 @@ class Blueprint(NamedTuple):
             or _is_beyond_products(side, combine, len(domain.relations)),
             is_dense=side is not None and side.rank is None,
             searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
+            is_full=laplacian not in (None, "zhou") if isinstance(laplacian, str | None) else True,
         )
         searched: tuple[str, ...] = ()
         value = 0.0
@@ -108,7 +115,7 @@ class Blueprint(NamedTuple):
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
         has_shape = name in (None, "auto") and standardises
-        return cls(domain, build, searched, exponents, rank, plan, has_shape)
+        return cls(domain, build, searched, exponents, rank, plan, has_shape, laplacian)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -129,9 +136,14 @@ class Blueprint(NamedTuple):
         relations = self.domain.relations
         spectra: dict[str, Spectrum]
         if self.plan is not None and self.plan.is_iterative:
-            spectra = {name: Spectrum.matrix_free(relations[name], a) for name, a in exponents.items()}
+            spectra = {
+                name: Spectrum.matrix_free(relations[name], a, laplacian=self.laplacian)
+                for name, a in exponents.items()
+            }
         else:
-            spectra = {name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()}
+            spectra = {
+                name: cached_spectrum(relations[name], self.rank, a, self.laplacian) for name, a in exponents.items()
+            }
         return self.build(spectra, True), self.build(spectra, False)
 
     def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
@@ -171,6 +183,20 @@ class Blueprint(NamedTuple):
         elif not plan.is_iterative:
             return None
         return None if plan.exact.cost.bytes > memory_limit() else self._replace(plan=plan._replace(is_iterative=False))
+
+
+def _check_single(domain: Domain, size_exponent: float | str) -> None:
+    """Refuse a matrix as the Laplacian of several relations, or with hyperedges to weigh."""
+    if len(domain.relations) > 1:
+        raise ValueError(
+            f"`laplacian` must be a name where `H` holds several relations. Got a matrix for {list(domain.relations)}. "
+            "Add kernels of `Spectrum.of(H, laplacian=...)` and pass their sum as `kernel`."
+        )
+    if size_exponent != "auto":
+        raise ValueError(
+            "`size_exponent` weighs hyperedges, and a matrix given as `laplacian` has its weights. Got "
+            f"{size_exponent!r}. Leave it out, or name the Laplacian."
+        )
 
 
 def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool) -> Kernel:

@@ -15,11 +15,14 @@ from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.progress import progress
+from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.tasks import INFERENCES, LatentTask, kind_of
+from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.inference.latents import SampledLatents
+from hypergauss.inference.mcmc import Draws
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
@@ -71,6 +74,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         The a in hyperedge weights ``w(e) |e|^a``; as for `HypergraphGPRegressor`.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors.
+    laplacian : str, or matrix or operator of shape (N, N), optional
+        As for `HypergraphGPRegressor`.
     learn : bool, default True
         Learn hyperparameters by the approximate log evidence, or keep those of the kernel. Many labels: from a part of
         them, as the regressor.
@@ -110,7 +115,9 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         indices of ``vertices_``.
     vertices_ : Index
         The names of all vertices.
-    hyperparameters_, size_exponent_, size_exponent_profile_, relation_weights_, solver_, n_iter_
+    hyperparameters_, hyperparameter_covariance_, size_exponent_, size_exponent_profile_, relation_weights_
+        As for `HypergraphGPRegressor`.
+    solver_, n_iter_
         As for `HypergraphGPRegressor`.
 
     Examples
@@ -135,6 +142,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
+        laplacian: Any = None,
         learn: bool = True,
         integrate: bool = True,
         priors: Mapping[str, LogNormal] | None = None,
@@ -154,6 +162,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.combine = combine
         self.size_exponent = size_exponent
         self.rank = rank
+        self.laplacian = laplacian
         self.learn = learn
         self.integrate = integrate
         self.priors = priors
@@ -203,6 +212,12 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             task = LatentTask(likelihood, rows, codes, inference=inference, batch_size=batch_size, how=how)
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
+        warn_of_silence(
+            fitted.model.kernel,
+            blueprint.domain.relations,
+            (),
+            little="Probabilities will be little more than the shares of the classes",
+        )
         self._keep(blueprint, fitted)
         self.classes_ = classes
         self.elbo_ = fitted.learned.log_evidence
@@ -211,7 +226,22 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         if self.draws_ is not None:
             model = self.draws_.median_model()
             self.kernel_, self.hyperparameters_ = model.kernel, parameters.values(model)
+            self.hyperparameter_posterior_ = self._of_draws(self.draws_)
         return self
+
+    def _of_draws(self, draws: Draws) -> HyperparameterPosterior | None:
+        """Return the spread of hyperparameters that were drawn, on the scale of their priors."""
+        hyperprior = draws.whitened.hyperprior
+        if not hyperprior.num_coordinates:
+            return None
+        flat = draws.coordinates.reshape(-1, hyperprior.num_coordinates)
+        values = np.column_stack([np.reshape(each, (len(flat), -1)) for each in draws.hyperparameters.values()])
+        return HyperparameterPosterior.of_draws(
+            entry_names(hyperprior.template),
+            hyperprior.centre + hyperprior.spread * flat,
+            values,
+            hyperprior.spread**2,
+        )
 
     def _way(
         self, classes: np.ndarray, codes: np.ndarray, *, is_variational: bool, is_coupled: bool

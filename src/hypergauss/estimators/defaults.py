@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hypergauss import parameters
 from hypergauss.learning.priors import LogNormal
 
 #: Of filters and of what is a vertex's own. Influence reaches a step or a few; most of a vertex is told by as many
@@ -27,3 +33,17 @@ def default_class_priors() -> dict[str, LogNormal]:
     The share of labels that are wrong, where a likelihood has one, is around the paper's 1e-3.
     """
     return {**_SHAPES, "variance": LogNormal(10.0, 2.0), "epsilon": LogNormal(1e-3, 1.0)}
+
+
+def priors_around(model: Any, priors: Mapping[str, LogNormal]) -> dict[str, LogNormal]:
+    """Return priors around the values of a model, for positive hyperparameters that no other prior names.
+
+    One that is infinite, such as nu, keeps its range.
+    """
+    found = {}
+    for slot in parameters.slots(model):
+        value = parameters.values(model)[slot.name]
+        is_named = slot.name in priors or slot.name.rsplit(".", 1)[-1] in priors
+        if slot.coordinate.is_positive and np.ndim(value) == 0 and 0 < float(value) < np.inf and not is_named:
+            found[slot.name] = LogNormal(float(value), 1.0)
+    return found

@@ -5,11 +5,16 @@ from __future__ import annotations
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from hypergauss import parameters
 from hypergauss.estimators.averaging import Averaged, Neighbour, Point, average
 from hypergauss.estimators.blueprint import Blueprint
+from hypergauss.estimators.drawing import draw
 from hypergauss.estimators.tasks import Attempt, Task
+from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names, prior_variance
 from hypergauss.exceptions import ConvergenceError, LearningWarning
+from hypergauss.inference.mcmc.evidence import HyperparameterDraws
 from hypergauss.learning.search import Learned
 from hypergauss.learning.size_exponent import Profile, log_prior, search
 from hypergauss.solvers.choose import Plan
@@ -36,6 +41,10 @@ class Fitted(NamedTuple):
         What was chosen to solve it, and what it was predicted to take; None with a given kernel.
     averaged : Averaged or None
         The hyperparameters that the posterior is averaged over.
+    draws : HyperparameterDraws or None
+        All of them, where they were drawn.
+    uncertainty : HyperparameterPosterior or None
+        How far from their estimates they may be, where that is known.
     """
 
     model: Any
@@ -45,6 +54,8 @@ class Fitted(NamedTuple):
     profiles: dict[str, Profile]
     plan: Plan | None
     averaged: Averaged | None = None
+    draws: HyperparameterDraws | None = None
+    uncertainty: HyperparameterPosterior | None = None
 
 
 def fit(blueprint: Blueprint, task: Task) -> Fitted:
@@ -72,7 +83,8 @@ def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     """Learn from a part of the observations where all would take long; condition on all of them in any case."""
     size = blueprint.learning_size(len(task.rows))
     part = task if size == len(task.rows) else task.part(size)
-    attempt, averaged, exponents, profiles = _learn(blueprint, part)
+    attempt, averaged, draws, exponents, profiles = _learn(blueprint, part)
+    uncertainty = _uncertainty(part, attempt, averaged, draws)
     if part is not task:
         attempt = task.carried_over(attempt)
         if averaged is not None:
@@ -82,13 +94,30 @@ def _fit(blueprint: Blueprint, task: Task) -> Fitted:
     posterior = task.posterior(attempt) if averaged is None else task.mixed(attempt, averaged.points)
     kept = {name: profile._replace(outcomes=()) for name, profile in profiles.items()}
     model = task.reported(attempt.learned.model)
-    return Fitted(model, attempt.learned, posterior, found, kept, blueprint.plan, averaged)
+    return Fitted(model, attempt.learned, posterior, found, kept, blueprint.plan, averaged, draws, uncertainty)
+
+
+def _uncertainty(
+    task: Task, attempt: Attempt, averaged: Averaged | None, draws: HyperparameterDraws | None
+) -> HyperparameterPosterior | None:
+    """Return how far hyperparameters may be from their mode, by its curvature or by draws."""
+    model = attempt.learned.model
+    if averaged is None or not len(averaged.curvature.centre):
+        return None
+    if draws is None:
+        return HyperparameterPosterior.of_curvature(model, averaged.curvature, task.priors_for(model), task.reported)
+    flat = draws.coordinates.reshape(-1, draws.coordinates.shape[-1])
+    names = parameters.values(model)
+    values = np.column_stack([draws.hyperparameters[name].reshape(len(flat), -1) for name in names])
+    return HyperparameterPosterior.of_draws(
+        entry_names(model), flat, values, prior_variance(model, task.priors_for(model))
+    )
 
 
 def _learn(
     blueprint: Blueprint, task: Task
-) -> tuple[Attempt, Averaged | None, dict[str, float | None], dict[str, Profile]]:
-    """Return the mode of the hyperparameters, what to average over, the exponents at the mode, and their profiles."""
+) -> tuple[Attempt, Averaged | None, HyperparameterDraws | None, dict[str, float | None], dict[str, Profile]]:
+    """Return the mode of the hyperparameters, what to average over, draws, the exponents there, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
     attempt: Attempt | None = None
     stiff, kernel = blueprint.kernels_at(exponents)  # of one decomposition, which may be all that a fit takes
@@ -102,10 +131,14 @@ def _learn(
         attempt = task.learn(stiff, coarsely=True)
     # A profile is learned coarsely, with stiff filters; the model that it chose is learned out.
     attempt = task.learn(kernel, attempt)
-    averaged = None
-    if task.averages(attempt) and (count := blueprint.num_points):
+    averaged = draws = None
+    if task.draws:
+        neighbours = _neighbours(blueprint, task, exponents, profiles, attempt)
+        tried = next(reversed(profiles.values())).exponents.tolist() if profiles else []
+        averaged, draws = draw(task, attempt, neighbours, tried)
+    elif task.averages(attempt) and (count := blueprint.num_points):
         averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)
-    return attempt, averaged, exponents, profiles
+    return attempt, averaged, draws, exponents, profiles
 
 
 def _profile(

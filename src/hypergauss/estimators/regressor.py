@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, Self, overload
 
@@ -13,21 +12,20 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
-from hypergauss.estimators.blueprint import Blueprint
-from hypergauss.estimators.defaults import default_priors
+from hypergauss.estimators.defaults import default_priors, priors_around
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.settings import Idle, check_flags, refuse_idle
+from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.tasks import GaussianTask
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
-from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.solvers.choose import Choice
+from hypergauss.solvers.choose import Choice, check_solver
 from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.solvers.work import Work
 
@@ -66,6 +64,9 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         predictions are averaged over those that the data leave probable.
     rank : int, optional
         Truncate the spectrum to this many eigenvectors; exact if not given.
+    laplacian : str, or matrix or operator of shape (N, N), optional
+        Which Laplacian a named kernel filters: "zhou" (the default), "bolla", "rodriguez", "carletti", "chung", or one
+        of your own, as `Spectrum.of` has them.
     noise_variance : float, default 0.1
         Where learning starts, as a share of the target's variance.
     learn : bool, default True
@@ -76,6 +77,11 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         Average predictions over hyperparameters, by importance sampling around their mode, in place of taking the mode
         for known. Where that would cost too much, with the iterative solver, and with a given kernel, the mode is used
         all the same.
+    inference : {"auto", "mcmc"}, default "auto"
+        "mcmc" draws the hyperparameters, size exponents among them, from their posterior (`inference.mcmc.evidence`; a
+        minute for hundreds of measurements), and mixes the exact posteriors of the function at 100 of the draws: the
+        standard to hold averages against. Of a given kernel, positive hyperparameters without a name in ``priors`` are
+        log-normal around its values with spread 1.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name, such as ``{"steps": LogNormal(3.0, 0.5)}``. Those that are not named have
         broad default ones (`estimators.defaults`), except in a given kernel, which has none. Like ``fixed`` variances
@@ -127,6 +133,12 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         with a given kernel.
     n_iter_ : int
         Iterations of L-BFGS.
+    draws_ : HyperparameterDraws or None
+        With "mcmc": ``draws_.hyperparameters`` by name, shape (chains, draws, ...); ``draws_.inference_data()`` is in
+        ArviZ's form.
+    hyperparameter_covariance_ : DataFrame or None
+        Of hyperparameters on the scale on which they are learned (logarithms of positive ones); `summary` shows
+        standard errors and intervals. None where there is no averaging.
     posterior_ : Posterior or MixedPosterior
         The process given the measurements, in the target's units, averaged over hyperparameters unless
         ``integrate=False``; vertices are indices of ``vertices_``. ``predict``, ``sample``, ``explain`` and
@@ -152,9 +164,11 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
+        laplacian: Any = None,
         noise_variance: float = 0.1,
         learn: bool = True,
         integrate: bool = True,
+        inference: str = "auto",
         priors: Mapping[str, LogNormal] | None = None,
         scale_target: bool = True,
         solver: Choice = "auto",
@@ -170,9 +184,11 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.combine = combine
         self.size_exponent = size_exponent
         self.rank = rank
+        self.laplacian = laplacian
         self.noise_variance = noise_variance
         self.learn = learn
         self.integrate = integrate
+        self.inference = inference
         self.priors = priors
         self.scale_target = scale_target
         self.solver = solver
@@ -195,6 +211,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         noise_variance : array, shape (n,), optional
             The variance of each measurement's noise, if known; it is then not learned.
         """
+        draws = self._check_inference()
         start_noise = _checks.positive("noise_variance", self.noise_variance)
         check_flags(self, "scale_target")
         refuse_idle(
@@ -208,21 +225,30 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             ],
         )
         names = as_list(X)
-        blueprint = self._blueprint(Work(len(names), learns=len(names) > 1), searches=len(names) > 1)
+        work = Work(len(names), learns=len(names) > 1)
+        blueprint = self._blueprint(work, searches=len(names) > 1, needs_eigenvectors=draws)
         rows = blueprint.domain.rows(names)
         y = in_order_of(X, names, y, argument="y")
         noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
         measured = check_observations(rows, y, noise_variance)
-        self._warn_of_little_to_learn_from(blueprint, measured)
         centre, scale = self._centre_and_scale(measured)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
             learns = self.learn and measured.num_measurements > 1
             unit = 1.0 if self.scale_target else float(np.var(measured.mean)) or 1.0
             how = self._how(blueprint.domain, report, learns=learns, default_priors=default_priors(unit))
-            task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how)
+            task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how, draws=draws)
+            if draws and isinstance(self.kernel, Kernel):
+                around = priors_around(task.model(self.kernel), how.priors)
+                task.how = how._replace(priors={**around, **how.priors})
             fitted = fit(blueprint, task)
         warn_unless_converged(fitted.learned, self.max_iterations)
+        warn_of_silence(
+            fitted.model.kernel,
+            blueprint.domain.relations,
+            self._reasons_for_little(measured),
+            little="Predictions will be little more than the mean",
+        )
         self._keep(blueprint, fitted)
         model = fitted.model
         self._flat = np.asarray(y).ndim == 1
@@ -230,7 +256,26 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
         self.log_marginal_likelihood_ = self.posterior_.log_evidence
         self.learning_trace_ = fitted.learned.trace
+        self.draws_ = fitted.draws
         return self
+
+    def _check_inference(self) -> bool:
+        """Return whether hyperparameters are drawn, after checks that they can be."""
+        if _checks.one_of("inference", self.inference, ("auto", "mcmc")) == "auto":
+            return False
+        if not self.learn:
+            raise ValueError(
+                "`inference='mcmc'` draws hyperparameters. Got `learn=False`. Name those to hold in the kernel's "
+                "`fixed`."
+            )
+        if self.inducing is not None:
+            raise ValueError("`inference='mcmc'` draws by the evidence itself. Got `inducing`. Leave it out.")
+        if check_solver(self.solver) == "iterative":
+            raise ValueError(
+                "`inference='mcmc'` compares log evidences, which the iterative solver only estimates. Use "
+                "`solver='auto'`."
+            )
+        return True
 
     @overload
     def predict(self, X: Iterable[Any], return_std: Literal[False] = False) -> np.ndarray: ...
@@ -349,21 +394,17 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         scale = spread * float(largest) if self.scale_target and self.learn and spread > 1e-12 else 1.0
         return centre * largest, scale
 
-    def _warn_of_little_to_learn_from(self, blueprint: Blueprint, measured: Observations) -> None:
-        reasons = []
-        if self.learn and measured.num_measurements == 1:
-            reasons.append("there is one measurement only: hyperparameters keep their starting values")
-        elif self.learn and np.ptp(measured.mean, axis=0).max() == 0:
-            reasons.append("all measurements are equal: the noise and the variance shrink towards zero")
-        for name, relation in blueprint.domain.relations.items():
-            if isinstance(relation, Hypergraph) and relation.num_incidences == 0:
-                reasons.append(f"{name!r} has no hyperedge with members: it says nothing about any vertex")
-        for reason in reasons:
-            warnings.warn(
-                f"Predictions will be little more than the mean, since {reason}.",
-                LearningWarning,
-                stacklevel=3,
-            )
+    def _reasons_for_little(self, measured: Observations) -> list[str]:
+        """Return why there is little to learn from measurements, if so."""
+        if not self.learn:
+            return []
+        if measured.num_measurements == 1:
+            return ["there is one measurement only: hyperparameters keep their starting values"]
+        if len(measured.rows) == 1:
+            return ["only one vertex was measured"]
+        if np.ptp(measured.mean, axis=0).max() == 0:
+            return ["all measurements are equal: the noise and the variance shrink towards zero"]
+        return []
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -64,9 +64,20 @@ VERTEX_RULES = (
         "the iterative solver follows one start",
     ),
     Idle(
-        ("solver", "n_starts", "max_iterations", "integrate"),
+        ("integrate",),
         lambda given: given.get("inference") == "mcmc",
+        "`inference='mcmc'` draws hyperparameters in any case",
+    ),
+    Idle(
+        ("solver", "n_starts", "max_iterations"),
+        lambda given: given.get("inference") == "mcmc" and "batch_size" in given,  # of latents, that is of classes
         "`inference='mcmc'` samples, with a dense factorisation, and maximises nothing",
+    ),
+    Idle(
+        ("laplacian",),
+        lambda given: isinstance(given["kernel"], Kernel),
+        "it belongs to the spectrum, which a given `kernel` brings along",
+        "Set it in `Spectrum.of`, or name the kernel.",
     ),
     Idle(
         ("integrate",),

@@ -100,6 +100,8 @@ class Task(ABC):
         self.rows, self.how = rows, how
         #: Whether these are some of the observations only, whose choice matters more than the last digits of the mode.
         self.is_part = False
+        #: Whether hyperparameters are drawn by chains around their mode, the function integrated out.
+        self.draws = False
 
     def exactly(self) -> Self:
         """Return the same task, solved exactly."""
@@ -216,14 +218,24 @@ class GaussianTask(Task):
         To start from, in the latter.
     how : How
         Settings.
+    draws : bool
+        Whether hyperparameters are drawn.
     """
 
     coarse_gain: ClassVar[float] = 1e-3
 
     def __init__(
-        self, measured: Observations, centre: np.ndarray, scale: float, *, noise_variance: float, how: How
+        self,
+        measured: Observations,
+        centre: np.ndarray,
+        scale: float,
+        *,
+        noise_variance: float,
+        how: How,
+        draws: bool = False,
     ) -> None:
         super().__init__(measured.rows, how)
+        self.draws = draws
         self.measured, self.centre, self.scale = measured, centre, scale
         self.scaled, self.noise_variance = measured.rescaled(centre, scale), noise_variance
 

@@ -20,7 +20,9 @@ from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.fitting import Fitted
 from hypergauss.estimators.inducing import inducing_for
 from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
+from hypergauss.estimators.summary import Summary, summarise
 from hypergauss.estimators.tasks import How
+from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.kernels import Kernel, Sum
@@ -39,6 +41,7 @@ class VertexEstimator(BaseEstimator):
     covariates: Any
     combine: str
     rank: int | None
+    laplacian: Any
     learn: bool
     integrate: bool
     size_exponent: float | str
@@ -50,6 +53,7 @@ class VertexEstimator(BaseEstimator):
     random_state: Any
     verbose: bool
     vertices_: pd.Index
+    hyperparameter_posterior_: HyperparameterPosterior | None
 
     def _blueprint(self, work: Work, *, searches: bool = True, needs_eigenvectors: bool = False) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
@@ -67,12 +71,13 @@ class VertexEstimator(BaseEstimator):
             work=work._replace(
                 learns=work.learns and self.learn,
                 averages=bool(self.integrate),
-                from_all=self.inducing is not None,
+                from_all=self.inducing is not None or getattr(self, "inference", None) == "mcmc",
             ),
             solver=self.solver,
             needs_eigenvectors=needs_eigenvectors or self.inducing is not None,
             # Leading eigenvectors stand for a filter as it is, not for one that is scaled vertex by vertex.
             standardises=not isinstance(self.inducing, SpectralFeatures),
+            laplacian=self.laplacian,
         )
         refuse_idle(self, VERTEX_RULES)  # after each is known to be possible
         return blueprint
@@ -113,6 +118,7 @@ class VertexEstimator(BaseEstimator):
         self.posterior_ = fitted.posterior
         self.kernel_ = kernel
         self.hyperparameters_ = parameters.values(fitted.model)
+        self.hyperparameter_posterior_ = fitted.uncertainty
         self.size_exponent_ = _one_or_all(fitted.exponents)
         self.size_exponent_profile_ = _one_or_all(fitted.profiles)
         self.relation_weights_ = kernel.shares() if isinstance(kernel, Sum) else None
@@ -120,6 +126,23 @@ class VertexEstimator(BaseEstimator):
         self.solver_plan_ = None if fitted.plan is None else str(fitted.plan)
         self.n_iter_ = len(fitted.learned.trace) - 1
         self.n_features_in_ = 1
+
+    def summary(self) -> Summary:
+        """Return what was learned as a table: estimates, 90% intervals, standard errors, and what each means.
+
+        Standard errors are on the scale on which a hyperparameter is learned, that is of the logarithm of a positive
+        one. They come from the curvature at the mode, or from draws. A sentence below the table names those that the
+        data say nothing about. `Summary.to_frame` has the numbers, `Summary.correlations` the correlations.
+        """
+        check_is_fitted(self)
+        return summarise(self)
+
+    @property
+    def hyperparameter_covariance_(self) -> pd.DataFrame | None:
+        """The covariance of hyperparameters on the scale on which they are learned; None where it is not known."""
+        check_is_fitted(self)
+        found = self.hyperparameter_posterior_
+        return None if found is None else found.covariance_table()
 
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
         check_is_fitted(self)

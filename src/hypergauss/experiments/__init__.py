@@ -8,6 +8,7 @@ STUDIES = {
     "inducing": "hypergauss.experiments.inducing",
     "automobiles": "hypergauss.experiments.automobiles",
     "cora": "hypergauss.experiments.cora",
+    "laplacians": "hypergauss.experiments.laplacians",
     "size-exponent": "hypergauss.experiments.size_exponent",
     "movielens": "hypergauss.experiments.movielens",
     "zoo": "hypergauss.experiments.zoo",

@@ -19,6 +19,8 @@ _STEP = 0.03
 _AT_BOUND = 0.01
 #: The largest standard deviation of a direction: priors are no wider.
 _WIDEST = 2.0
+#: The same for standard errors, which say how flat the top is, and are compared with the priors' own.
+_FLATTEST = 10.0
 
 
 class Curvature(NamedTuple):
@@ -26,11 +28,24 @@ class Curvature(NamedTuple):
 
     centre: np.ndarray
     root: np.ndarray
+    #: H, shape (p, p); zero for coordinates that are held.
+    bend: np.ndarray | None = None
 
     @property
     def covariance(self) -> np.ndarray:
         """The covariance of the coordinates, shape (p, p); zero for those that are held."""
         return self.root @ self.root.T
+
+    def standard_covariance(self) -> np.ndarray:
+        """Return H^-1, shape (p, p): as `covariance`, but as wide as the top is flat; zero for those that are held."""
+        if self.bend is None:
+            return self.covariance
+        free = np.flatnonzero(self.bend.any(axis=1))
+        found = np.zeros_like(self.bend)
+        if len(free):
+            values, vectors = np.linalg.eigh(self.bend[np.ix_(free, free)])
+            found[np.ix_(free, free)] = (vectors / np.maximum(values, _FLATTEST**-2)) @ vectors.T
+        return found
 
     def points(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         """Return offsets from the centre, shape (count, p), and the log density of each, up to a constant."""
@@ -60,11 +75,12 @@ def curvature_at(
         step = np.zeros(size)
         step[j] = _STEP if limits[j, 1] - centre[j] > _STEP else -_STEP
         H[row] = (here - value_and_gradient(centre + step)[1][free]) / step[j]
-    root = np.zeros((size, len(free)))
+    root, bend = np.zeros((size, len(free))), np.zeros((size, size))
     if np.isfinite(H).all() and len(free):
+        bend[np.ix_(free, free)] = (H + H.T) / 2
         values, vectors = np.linalg.eigh((H + H.T) / 2)
         root[free] = vectors / np.sqrt(np.maximum(values, _WIDEST**-2))
-    return Curvature(centre, root)
+    return Curvature(centre, root, bend)
 
 
 def normal_sequence(count: int, dimensions: int) -> np.ndarray:

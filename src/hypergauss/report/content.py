@@ -22,7 +22,6 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Product, SpectralKernel, Standardised, Sum
-from hypergauss.report.words import learned
 from hypergauss.solvers.contributions import EdgeValues, edge_values
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 from hypergauss.spectrum.leading import leading_subspace
@@ -58,7 +57,7 @@ def page_content(
         "task": "classification" if is_classifier else "regression",
         "lead": _lead(len(known), is_classifier),
         "summary": _summary(domain, len(np.unique(rows))),
-        "notes": list(notes),
+        "notes": [*notes, *model.summary().notes],
         "classes": [str(label) for label in model.classes_] if is_classifier else [],
         "doubt": "chance of being wrong" if is_classifier else "standard deviation",
         "vertices": {
@@ -70,11 +69,16 @@ def page_content(
         },
         "scores": None if assessment is None else _scores(assessment, is_classifier),
         "calibration": None if assessment is None else _calibration(assessment, domain, is_classifier),
-        "learned": learned(model),
+        "learned": _learned(model),
         "speaking": _speaking(model, domain, predicted),
         "next": next_vertices,
         "footer": f"Made by hypergauss {__version__}. The page is complete in itself and asks nothing of any network.",
     }
+
+
+def _learned(model: Any) -> list[dict[str, str]]:
+    """Return name, value with its interval, and meaning of everything that was learned, as the summary has them."""
+    return [{"name": row.name, "value": row.value, "meaning": row.meaning} for row in model.summary().rows]
 
 
 def _lead(observed: int, is_classifier: bool) -> str:

@@ -177,6 +177,7 @@ def plan_solver(
     needs_eigenvectors: bool = False,
     is_dense: bool = False,
     searched: Searched = (),
+    is_full: bool = False,
 ) -> Plan:
     """Return whether to find eigenvectors of some relations, or refuse what will not fit in memory.
 
@@ -196,10 +197,12 @@ def plan_solver(
         Whether a kernel without features takes part, so that systems are dense.
     searched : sequence of str, or None
         Relations whose size exponent is learned; None where that is left to its cost.
+    is_full : bool
+        Whether Laplacians are of full rank, as all but Zhou's are.
     """
     asked = check_solver(solver)
     by = "dense" if is_dense else "auto" if asked == "iterative" else asked
-    exact = exact_fit(relations, work, rank=rank, solver=by, searched=searched)
+    exact = exact_fit(relations, work, rank=rank, solver=by, searched=searched, is_full=is_full)
     iterative = iterative_cost(relations, iterative_options(solver), work)
     by_products, by_eigenvectors = (Plan(choice, exact, iterative, work) for choice in (True, False))
     limit = memory_limit()

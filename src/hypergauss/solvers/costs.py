@@ -74,7 +74,13 @@ class Exact(NamedTuple):
 
 
 def exact_fit(
-    relations: Relations, work: Work, *, rank: int | None = None, solver: str = "auto", searched: Searched = ()
+    relations: Relations,
+    work: Work,
+    *,
+    rank: int | None = None,
+    solver: str = "auto",
+    searched: Searched = (),
+    is_full: bool = False,
 ) -> Exact:
     """Return how a model is fitted with eigenvectors by a solver, "auto" for the cheaper one, and what that takes.
 
@@ -90,8 +96,10 @@ def exact_fit(
         How systems are solved.
     searched : sequence of str, or None
         Relations whose size exponent is learned; None for all hypergraphs' where that takes seconds.
+    is_full : bool
+        Whether Laplacians are of full rank, as all but Zhou's are.
     """
-    decomposed = {name: _decomposition(relation, rank) for name, relation in relations.items()}
+    decomposed = {name: _decomposition(relation, rank, is_full=is_full) for name, relation in relations.items()}
     r = sum(own for own, _ in decomposed.values())
     size = learning_size(work, r, solver)
     part, whole = System.of(size, r, solver), System.of(work.num_sites, r, solver)
@@ -131,13 +139,14 @@ def iterative_cost(relations: Relations, options: Iterative, work: Work) -> Cost
     return Cost(seconds, memory)
 
 
-def _decomposition(relation: Hypergraph | Graph, rank: int | None) -> tuple[int, Cost]:
+def _decomposition(relation: Hypergraph | Graph, rank: int | None, *, is_full: bool) -> tuple[int, Cost]:
     """Return the rank of a relation's spectrum, and what it takes to find it.
 
     Eigenvectors of a side of m vertices or hyperedges take some 10 m^3 operations, and 2 m an incidence to be carried
     to the other side; of a truncated spectrum 30 N rank^2.
     """
     N, M, nnz = _sizes(relation)
+    M = N if is_full else M
     own, side = min(N, M, rank or N), float(min(N, M))
     if rank is None or own > min(N, M) // 2:
         seconds = 10.0 * side**3 / _DECOMPOSED_A_SECOND + own * nnz / _INCIDENCES_A_SECOND / 4

@@ -3,6 +3,7 @@
 from hypergauss.spectrum.cache import cached_spectrum
 from hypergauss.spectrum.density import SpectralDensity
 from hypergauss.spectrum.eigen import EigenSpectrum
+from hypergauss.spectrum.factored import FactoredLaplacian
 from hypergauss.spectrum.laplacians import (
     GraphLaplacian,
     Laplacian,
@@ -13,10 +14,12 @@ from hypergauss.spectrum.laplacians import (
     zhou_laplacian,
 )
 from hypergauss.spectrum.matrix_free import MatrixFreeSpectrum
-from hypergauss.spectrum.spectrum import Spectrum
+from hypergauss.spectrum.spectrum import LAPLACIANS, Spectrum
 
 __all__ = [
+    "LAPLACIANS",
     "EigenSpectrum",
+    "FactoredLaplacian",
     "GraphLaplacian",
     "Laplacian",
     "MatrixFreeSpectrum",

@@ -7,6 +7,7 @@ time. Hypergraphs never change, so a spectrum found once stays true.
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,15 +20,22 @@ from hypergauss.spectrum.spectrum import Spectrum
 #: Spectra kept for one hypergraph, and the largest that is kept at all, in bytes.
 _MOST_KEPT, _LARGEST_KEPT = 16, 8 * 2**20
 
-_Key = tuple[int | None, float | None]
+_Key = tuple[int | None, float | None, str | None]
 _kept: WeakKeyDictionary[Hypergraph | Graph, OrderedDict[_Key, EigenSpectrum]] = WeakKeyDictionary()
 
 
-def cached_spectrum(H: Hypergraph | Graph, rank: int | None, size_exponent: float | None) -> EigenSpectrum:
-    """Return `Spectrum.of(H, rank, size_exponent)`, computed at most once where it is small enough to keep."""
+def cached_spectrum(
+    H: Hypergraph | Graph, rank: int | None, size_exponent: float | None, laplacian: Any = None
+) -> EigenSpectrum:
+    """Return `Spectrum.of` with these arguments, computed at most once where it is small enough to keep.
+
+    A matrix, unlike a name, may change: its spectrum is not kept.
+    """
+    if not (laplacian is None or isinstance(laplacian, str)):
+        return Spectrum.of(H, rank, size_exponent, laplacian=laplacian)
     own = _kept.setdefault(H, OrderedDict())
-    key = (rank, size_exponent)
-    spectrum = own.pop(key) if key in own else Spectrum.of(H, rank, size_exponent)
+    key = (rank, size_exponent, laplacian)
+    spectrum = own.pop(key) if key in own else Spectrum.of(H, rank, size_exponent, laplacian=laplacian)
     # One whose edge vectors were asked for meanwhile may have outgrown its place.
     if num_bytes(spectrum) <= _LARGEST_KEPT:
         own[key] = spectrum

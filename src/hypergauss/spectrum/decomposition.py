@@ -129,16 +129,15 @@ def symmetric_operator(size: int, product: Callable[[np.ndarray], np.ndarray]) -
 
 
 def eigen(laplacian: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all eigenvalues, ascending and clipped at 0, and the eigenvectors of a dense Laplacian."""
-    values, vectors = scipy.linalg.eigh(laplacian, check_finite=False)
-    return np.maximum(values, 0.0), vectors
+    """Return all eigenvalues, ascending, and the eigenvectors of a dense Laplacian."""
+    return scipy.linalg.eigh(laplacian, check_finite=False)
 
 
 def smallest_eigen(laplacian: LinearOperator, upper: float, rank: int) -> tuple[np.ndarray, np.ndarray, float]:
     """Return the ``rank`` smallest eigenpairs of a Laplacian and the least eigenvalue left out."""
     flipped = symmetric_operator(laplacian.shape[0], lambda x: upper * x - laplacian @ x)
     values, vectors, rest = leading_eigen(flipped, rank)
-    return np.maximum(upper - values, 0.0), vectors, max(upper - rest, 0.0)
+    return upper - values, vectors, upper - rest
 
 
 def _wide(A: sp.csr_array) -> sp.csr_array:

@@ -11,8 +11,13 @@ import numpy as np
 from hypergauss import _checks
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.spectrum import decomposition
-from hypergauss.spectrum.laplacians import GraphLaplacian, Laplacian, SparseMatrix, ZhouLaplacian
+from hypergauss.spectrum.laplacians import Laplacian, SparseMatrix, ZhouLaplacian
 from hypergauss.spectrum.spectrum import ZERO, Spectrum
+
+#: How far below zero, relative to the largest, rounding may put an eigenvalue.
+_NEGATIVE = 1e-8
+#: How far from the upper end, relative to it, rounding may put an eigenvalue that is there.
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,14 +37,14 @@ class EigenSpectrum(Spectrum):
     ----------
     eigenvalues : array, shape (r,)
         l, ascending.
-    singular_values : array, shape (r,), or None for a graph
+    singular_values : array, shape (r,), or None unless the Laplacian is Zhou's
         s, descending.
     vertex_vectors : array, shape (N, r)
         U, orthonormal columns.
     rest : array, shape (2,)
         The interval that holds the remaining N - r eigenvalues.
-    source : ZhouLaplacian or GraphLaplacian
-        The matrix.
+    source : Laplacian
+        The matrix: a ZhouLaplacian, GraphLaplacian or FactoredLaplacian.
     size_exponent : float
         The a of the hyperedge weights ``w(e) |e|^a``.
 
@@ -82,10 +87,10 @@ class EigenSpectrum(Spectrum):
         return cls(1.0 - s**2, s, left, np.array([1.0 - rest**2, 1.0]), laplacian, size_exponent)
 
     @classmethod
-    def of_graph(cls, laplacian: GraphLaplacian, rank: int | None) -> Self:
-        """Decompose a graph's Laplacian."""
+    def of_laplacian(cls, laplacian: Laplacian, rank: int | None, size_exponent: float = 0.0) -> Self:
+        """Decompose any other Laplacian, of a graph or a hypergraph, and refuse one with negative eigenvalues."""
         if rank is not None:
-            _checks.count("rank", rank, most=laplacian.size, why=f"the graph has {laplacian.size} vertices")
+            _checks.count("rank", rank, most=laplacian.size, why=f"there are {laplacian.size} vertices")
         if rank is None or rank > laplacian.size // 2:
             values, vectors = decomposition.eigen(laplacian.dense())
             keep = len(values) if rank is None else rank
@@ -94,11 +99,18 @@ class EigenSpectrum(Spectrum):
         else:
             values, vectors, least = decomposition.smallest_eigen(laplacian.operator(), laplacian.upper, rank)
             rest = np.array([least, laplacian.upper])
-        return cls(values, None, vectors, rest, laplacian)
+        if len(values) and values[0] < -_NEGATIVE * max(laplacian.upper, -values[0]):
+            raise ValueError(
+                f"`laplacian` must be positive semidefinite. Got the eigenvalue {values[0]:.4g} (none is above "
+                f"{laplacian.upper:.4g}). Pass degrees less adjacency, or add {-values[0]:.4g} to the diagonal."
+            )
+        # What is at an end but for rounding is there: filters that vanish at the upper end would make much of it.
+        values, rest = (_at_its_end(found, laplacian.upper) for found in (values, rest))
+        return cls(values, None, vectors, rest, laplacian, size_exponent)
 
     @cached_property
     def edge_vectors(self) -> np.ndarray | None:
-        """V, shape (M, r), orthonormal columns; None for a graph. Found from U when first asked for, then kept."""
+        """V, shape (M, r), orthonormal columns; None unless the Laplacian is Zhou's. Found when asked for."""
         if self.singular_values is None or not isinstance(self.source, ZhouLaplacian):
             return None
         A = self.source.incidence.scipy()
@@ -107,7 +119,7 @@ class EigenSpectrum(Spectrum):
     @cached_property
     def _trivial(self) -> np.ndarray:
         """The direction nearest to a constant among the k eigenvectors of eigenvalue 0, shape (k,); zero if none is."""
-        null = self.vertex_vectors[:, : int((self.eigenvalues <= ZERO * max(self.upper, 1.0)).sum())]
+        null = self.vertex_vectors[:, : int((self.eigenvalues <= ZERO * (self.upper or 1.0)).sum())]
         along = null.sum(axis=0)  # U_0' 1
         length = np.linalg.norm(along)
         return along / length if length > 0 else along
@@ -115,8 +127,10 @@ class EigenSpectrum(Spectrum):
     def centred(self, coefficients: np.ndarray) -> np.ndarray:
         """Return coefficients of eigenvectors, shape (..., r), without the trivial direction.
 
-        That is the direction of the null space nearest to a constant. On a connected hypergraph it is sqrt(degree),
-        the one eigenvector of eigenvalue 0. With several components their levels stay, relative to one another.
+        That is the direction of the null space nearest to a constant. On a connected hypergraph it is the one
+        eigenvector of eigenvalue 0: sqrt(degree) of Zhou's Laplacian and of normalised ones (of Chung's, the root of
+        the stationary measure), the constant itself of those that are not normalised. With several components their
+        levels stay, relative to one another. A matrix without eigenvalue 0 has nothing to take out.
         """
         result, trivial = np.array(coefficients), self._trivial
         null = result[..., : len(trivial)]
@@ -139,6 +153,18 @@ class EigenSpectrum(Spectrum):
         """How many memberships each vertex has, relative to the median of those that have any, shape (N,)."""
         counts = self.source.memberships()
         return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the Laplacian is a multiple of the identity on all but the trivial direction.
+
+        No filter of it relates any two vertices then: there is one vertex, one hyperedge of all, or none.
+        """
+        null = len(self._trivial)
+        left = np.append(self.eigenvalues[null:], self.rest if self.rank < self.num_vertices else [])
+        if null > int(self._trivial.any()):
+            left = np.append(left, 0.0)
+        return bool(np.ptp(left) <= ZERO * (self.upper or 1.0)) if len(left) else True
 
     @property
     def num_vertices(self) -> int:  # noqa: D102
@@ -172,7 +198,10 @@ class EigenSpectrum(Spectrum):
     def dual(self) -> EigenSpectrum:
         """Return the spectrum of the dual hypergraph, I - A'A, from the same decomposition."""
         if self.edge_vectors is None or not isinstance(self.source, ZhouLaplacian):
-            raise ValueError("Only a hypergraph has a dual, and this is a graph's spectrum. Pass a Hypergraph.")
+            raise ValueError(
+                "Only Zhou's Laplacian of a hypergraph has a dual. Got the spectrum of another matrix "
+                f"({type(self.source).__name__}). Use `Spectrum.of(H)` with a Hypergraph, or `Spectrum.of(H.dual())`."
+            )
         transposed = ZhouLaplacian(SparseMatrix.of(self.source.incidence.scipy().T.tocsr()))
         dual = EigenSpectrum(
             self.eigenvalues, self.singular_values, self.edge_vectors, self.rest, transposed, self.size_exponent
@@ -184,3 +213,9 @@ class EigenSpectrum(Spectrum):
         kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
         sizes = f"{self.num_vertices:,} vertices, rank {self.rank:,}"
         return f"Spectrum({sizes}, {kind}, size_exponent={self.size_exponent:g})"
+
+
+def _at_its_end(eigenvalues: np.ndarray, upper: float) -> np.ndarray:
+    """Return eigenvalues within [0, upper], those next to the upper end at it."""
+    clipped = np.clip(eigenvalues, 0.0, upper)
+    return np.where(upper - clipped <= _ROUNDING * upper, upper, clipped)

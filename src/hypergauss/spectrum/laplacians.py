@@ -1,7 +1,7 @@
 """Laplacians: which matrix's eigenvalues a spectral kernel filters.
 
-Three are offered. All are symmetric and positive semidefinite, and constant-like functions (those that do not
-change along hyperedges) sit at eigenvalue 0.
+Three are here, others of a hypergraph in `factored`, one's own in `given`. All are symmetric and positive semidefinite,
+and constant-like functions (those that do not change along hyperedges) sit at eigenvalue 0.
 
 =================  =========================================  ====================================================
 name               matrix                                     what it is
@@ -117,7 +117,7 @@ class ZhouLaplacian(Laplacian):
 
 @dataclass(frozen=True, eq=False)
 class GraphLaplacian(Laplacian):
-    """A graph's Laplacian, stored as the sparse matrix itself."""
+    """A graph's Laplacian, or one that was given: stored as the sparse matrix itself."""
 
     name: ClassVar[str] = "graph"
     matrix: SparseMatrix
@@ -199,16 +199,21 @@ def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> 
 
 def normalised_rows(hypergraph: Hypergraph, rows: sp.csr_array, size_exponent: float = 0.0) -> sp.csr_array:
     """Return what `normalised_incidence` makes of rows r(v, .), own or new, at the hypergraph's hyperedge sizes."""
-    edge_degrees = hypergraph.edge_degrees
-    # Relative to the largest: a common factor of all weights cancels in A, and |e|^a cannot overflow.
-    log_factors = size_exponent * np.log(edge_degrees, out=np.zeros_like(edge_degrees), where=edge_degrees > 0)
-    weights = hypergraph.weights * np.exp(
-        log_factors - log_factors.max(initial=0.0 if not len(log_factors) else -np.inf)
-    )
-    left, right = _inverse_root(rows @ weights), np.sqrt(weights) * _inverse_root(edge_degrees)
+    weights = relative_weights(hypergraph, size_exponent)
+    left, right = inverse_root(rows @ weights), np.sqrt(weights) * inverse_root(hypergraph.edge_degrees)
     # By its entries: products with diagonal matrices would take longer than the decomposition of a small one.
     entries = np.repeat(left, np.diff(rows.indptr)) * rows.data * right[rows.indices]
     return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def relative_weights(hypergraph: Hypergraph, size_exponent: float) -> np.ndarray:
+    """Return w(e) |e|^a relative to the largest |e|^a, shape (M,).
+
+    A common factor of all weights cancels in whatever is normalised, and so |e|^a cannot overflow.
+    """
+    edge_degrees = hypergraph.edge_degrees
+    log_factors = size_exponent * np.log(edge_degrees, out=np.zeros_like(edge_degrees), where=edge_degrees > 0)
+    return hypergraph.weights * np.exp(log_factors - log_factors.max(initial=0.0 if not len(log_factors) else -np.inf))
 
 
 def zhou_laplacian(hypergraph: Hypergraph, size_exponent: float = 0.0) -> ZhouLaplacian:
@@ -220,7 +225,7 @@ def graph_laplacian(graph: Graph, *, normalised: bool = True) -> GraphLaplacian:
     """Return I - D^-1/2 W D^-1/2, or D - W, of a graph. An isolated vertex has eigenvalue 1, or 0."""
     degrees = graph.vertex_degrees
     if normalised:
-        scale = sp.diags_array(_inverse_root(degrees))
+        scale = sp.diags_array(inverse_root(degrees))
         matrix = sp.csr_array(sp.eye_array(graph.num_vertices) - scale @ graph.adjacency @ scale)
         return GraphLaplacian(SparseMatrix.of(matrix), 2.0)
     matrix = sp.csr_array(sp.diags_array(degrees) - graph.adjacency)
@@ -228,6 +233,6 @@ def graph_laplacian(graph: Graph, *, normalised: bool = True) -> GraphLaplacian:
     return GraphLaplacian(SparseMatrix.of(matrix), 2.0 * float(degrees.max(initial=0.0)))
 
 
-def _inverse_root(degrees: np.ndarray) -> np.ndarray:
+def inverse_root(degrees: np.ndarray) -> np.ndarray:
     """Return degrees^-1/2, and 0 for degree 0."""
     return np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0)

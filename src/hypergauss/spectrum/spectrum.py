@@ -5,15 +5,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators import LaplacianOperator
-from hypergauss.spectrum.laplacians import Laplacian, graph_laplacian, zhou_laplacian
+from hypergauss.spectrum.factored import NAMED
+from hypergauss.spectrum.given import given_laplacian
+from hypergauss.spectrum.laplacians import Laplacian, ZhouLaplacian, graph_laplacian, zhou_laplacian
 
+#: The names of Laplacians of a hypergraph, and of a graph.
+LAPLACIANS = ("zhou", *NAMED)
+_OF_GRAPHS = ("normalised", "unnormalised")
 #: Eigenvalues up to this are 0 but for rounding.
 ZERO = 1e-9
 
@@ -73,7 +78,7 @@ class Spectrum(ABC):
         rank: int | None = None,
         size_exponent: float | None = None,
         *,
-        laplacian: str | None = None,
+        laplacian: Any = None,
     ) -> EigenSpectrum:
         """Decompose a hypergraph or a graph.
 
@@ -86,29 +91,31 @@ class Spectrum(ABC):
         size_exponent : float, default 0.0
             a: each hyperedge weight w(e) is multiplied by ``|e|^a``. 0 is Zhou's Laplacian, 1 the weighted clique graph
             with self-loops. Hypergraphs only.
-        laplacian : {"zhou", "normalised", "unnormalised"}, optional
-            "zhou" for a hypergraph; for a graph "normalised" unless "unnormalised" is asked for.
+        laplacian : str, or matrix or operator of shape (N, N), optional
+            Of a hypergraph "zhou", the default, "bolla", "rodriguez" (the clique graph's), "carletti" or "chung"
+            (edge-dependent vertex weights): `spectrum.factored` has the formulas. Of a graph "normalised", the default,
+            or "unnormalised". Or a symmetric positive semidefinite matrix of your own, dense or sparse, or an operator,
+            rows in the order of ``H.vertices``. Only Zhou's has edge vectors and a dual.
+
+        Examples
+        --------
+        >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"]])
+        >>> Spectrum.of(H, laplacian="rodriguez").eigenvalues.round(3)
+        array([0., 1., 3., 4.])
         """
         from hypergauss.spectrum.eigen import EigenSpectrum  # a kind of this
 
-        a = _size_exponent(H, size_exponent)
-        if isinstance(H, Graph):
-            kind = _checks.one_of("laplacian", laplacian or "normalised", ("normalised", "unnormalised"))
-            return EigenSpectrum.of_graph(graph_laplacian(H, normalised=kind == "normalised"), rank)
-        if not isinstance(H, Hypergraph):
-            raise TypeError(f"`H` must be a Hypergraph or a Graph. Got {type(H).__name__}.")
-        if laplacian not in (None, "zhou"):
-            raise ValueError(
-                f"`laplacian` of a hypergraph must be 'zhou'. Got {laplacian!r}. For a graph's Laplacian pass "
-                "`H.clique_expansion()`."
-            )
-        return EigenSpectrum.of_incidence(zhou_laplacian(H, a), rank, a)
+        found, a = laplacian_of(H, size_exponent, laplacian)
+        if isinstance(found, ZhouLaplacian):
+            return EigenSpectrum.of_incidence(found, rank, a)
+        return EigenSpectrum.of_laplacian(found, rank, a)
 
     @staticmethod
     def matrix_free(
         H: Hypergraph | Graph | LaplacianOperator,
         size_exponent: float | None = None,
         *,
+        laplacian: Any = None,
         n_probes: int | None = None,
         n_steps: int = 40,
         random_state: int | np.random.RandomState | None = None,
@@ -126,8 +133,9 @@ class Spectrum(ABC):
         ----------
         H : Hypergraph, Graph, or LaplacianOperator
             What relates the vertices, or its Laplacian as products.
-        size_exponent : float, default 0.0
-            As for `of`.
+        size_exponent, laplacian
+            As for `of`; another Laplacian than Zhou's is held as a matrix, with an entry for every two vertices that
+            share a hyperedge.
         n_probes, n_steps : int
             Random vectors, and Lanczos steps from each. If a number is given it is that of random vectors, without
             eigenvectors.
@@ -139,15 +147,13 @@ class Spectrum(ABC):
         if n_probes is not None:
             _checks.count("n_probes", n_probes)
         _checks.count("n_steps", n_steps)
-        a = _size_exponent(H, size_exponent)
-        if isinstance(H, Graph):
-            products = graph_laplacian(H).multiplier()
-        elif isinstance(H, Hypergraph):
-            products = zhou_laplacian(H, a).multiplier()
-        elif isinstance(H, LaplacianOperator):
-            products = H
+        if isinstance(H, LaplacianOperator):
+            if laplacian is not None:
+                raise ValueError("`laplacian` is of a hypergraph or a graph. Got an operator besides. Leave one out.")
+            products, a = H, _size_exponent(H, size_exponent)
         else:
-            raise TypeError(f"`H` must be a Hypergraph, a Graph or a LaplacianOperator. Got {type(H).__name__}.")
+            found, a = laplacian_of(H, size_exponent, laplacian, also=" or a LaplacianOperator")
+            products = found.multiplier()
         return MatrixFreeSpectrum.of_products(products, a, n_probes, n_steps, _seed(random_state))
 
     @property
@@ -223,6 +229,40 @@ class Spectrum(ABC):
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         # Made anew from its fields, so that arrays are frozen again and what can be derived does not travel.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+def laplacian_of(
+    H: Hypergraph | Graph, size_exponent: float | None, laplacian: Any, *, also: str = ""
+) -> tuple[Laplacian, float]:
+    """Return the Laplacian of a name, or one that was given, and the size exponent in it.
+
+    Parameters
+    ----------
+    H, size_exponent, laplacian
+        As for `Spectrum.of`.
+    also : str
+        What else ``H`` may be, for the sentence that refuses it.
+    """
+    if not isinstance(H, Hypergraph | Graph):
+        raise TypeError(f"`H` must be a Hypergraph{',' if also else ' or'} a Graph{also}. Got {type(H).__name__}.")
+    if laplacian is not None and not isinstance(laplacian, str):
+        if size_exponent is not None:
+            raise ValueError(
+                "`size_exponent` weighs hyperedges, and a matrix given as `laplacian` has its weights. Got "
+                f"{size_exponent}. Leave it out, or name the Laplacian."
+            )
+        return given_laplacian(laplacian, H.num_vertices), 0.0
+    a = _size_exponent(H, size_exponent)
+    if isinstance(H, Graph):
+        kind = _checks.one_of("laplacian", laplacian or "normalised", _OF_GRAPHS)
+        return graph_laplacian(H, normalised=kind == "normalised"), a
+    if laplacian in _OF_GRAPHS:
+        raise ValueError(
+            f"`laplacian` of a hypergraph must be one of {', '.join(map(repr, LAPLACIANS))}. Got {laplacian!r}. For a "
+            "graph's Laplacian pass `H.clique_expansion()`."
+        )
+    name = _checks.one_of("laplacian", laplacian or "zhou", LAPLACIANS)
+    return zhou_laplacian(H, a) if name == "zhou" else NAMED[name](H, a), a
 
 
 def _size_exponent(H: object, size_exponent: float | None) -> float:

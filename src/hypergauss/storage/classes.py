@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 from hypergauss import parameters
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.exceptions import FileError
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents, SampledLatents
 from hypergauss.inference.mcmc.draws import Draws
+from hypergauss.inference.mcmc.evidence import HyperparameterDraws
 from hypergauss.inference.mcmc.whitened import Hyperprior, WhitenedModel
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.kernels import (
@@ -49,7 +51,14 @@ from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import Sites
-from hypergauss.spectrum import EigenSpectrum, GraphLaplacian, MatrixFreeSpectrum, SpectralDensity, ZhouLaplacian
+from hypergauss.spectrum import (
+    EigenSpectrum,
+    FactoredLaplacian,
+    GraphLaplacian,
+    MatrixFreeSpectrum,
+    SpectralDensity,
+    ZhouLaplacian,
+)
 from hypergauss.spectrum.laplacians import MatrixFreeLaplacian
 
 
@@ -116,9 +125,14 @@ STORED = {
     "EigenSpectrum": Stored(
         EigenSpectrum, ("eigenvalues", "singular_values", "vertex_vectors", "rest", "source", "size_exponent")
     ),
+    "FactoredLaplacian": Stored(FactoredLaplacian, ("diagonal", "factor", "signs", "bound", "counts")),
     "Gaussian": Stored(Gaussian, ("noise_variance", "fixed")),
     "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood", "coupling"), later={"coupling": None}),
     "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
+    "HyperparameterDraws": Stored(HyperparameterDraws, ("coordinates", "hyperparameters", "log_posterior")),
+    "HyperparameterPosterior": Stored(
+        HyperparameterPosterior, ("entries", "covariance", "lower", "upper", "prior_variance")
+    ),
     "Hyperprior": Stored(
         Hyperprior, ("template", "names", "centre", "spread", "lower", "upper"), _hyperprior, _of_hyperprior
     ),
@@ -176,6 +190,7 @@ _LEARNED = (
     "posterior_",
     "kernel_",
     "hyperparameters_",
+    "hyperparameter_posterior_",
     "size_exponent_",
     "size_exponent_profile_",
     "relation_weights_",
@@ -184,13 +199,18 @@ _LEARNED = (
     "n_iter_",
     "n_features_in_",
 )
+#: What estimators of earlier files do not have yet.
+_LATER = {"hyperparameter_posterior_": None, "draws_": None}
 #: The estimators, and what each has learned; their parameters are those of their constructors.
 ESTIMATORS = {
     "HypergraphGPRegressor": Stored(
         HypergraphGPRegressor,
-        (*_LEARNED, "_flat", "noise_variance_", "mean_", "log_marginal_likelihood_", "learning_trace_"),
+        (*_LEARNED, "_flat", "noise_variance_", "mean_", "log_marginal_likelihood_", "learning_trace_", "draws_"),
+        later=_LATER,
     ),
-    "HypergraphGPClassifier": Stored(HypergraphGPClassifier, (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_")),
+    "HypergraphGPClassifier": Stored(
+        HypergraphGPClassifier, (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_"), later=_LATER
+    ),
 }
 
 

@@ -49,6 +49,8 @@ def save(estimator: Estimator, path: str | os.PathLike[str]) -> None:
     check_is_fitted(estimator)
     writer = Writer()
     given, learned = estimator.get_params(deep=False), stored.take(estimator)
+    # What earlier files do not have, and this estimator has not either, needs no place.
+    learned = {key: value for key, value in learned.items() if key not in stored.later or value is not None}
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -128,6 +130,7 @@ def _estimator(stored: Stored, state: Mapping[str, Any]) -> Any:
     """Return an estimator with parameters, those that the file does not have yet as usual, and what was learned."""
     given = inspect.signature(stored.cls).parameters
     usual = {name: each.default for name, each in given.items() if each.default is not inspect.Parameter.empty}
+    state = {**stored.later, **state}
     wanted = {*given, *stored.state}
     if set(state) - wanted or wanted - set(state) - set(usual):
         odd = sorted(set(state).symmetric_difference(wanted))

@@ -8,33 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hypergauss.estimators import HypergraphGPRegressor
+
+def meaning(name: str, value: Any, model: Any) -> str:
+    """Return what a hyperparameter means, at the value that an estimator has learned."""
+    found = _MEANINGS.get(name.rsplit(".", 1)[-1])
+    return found(value, model) if found is not None else "A parameter of the kernel or the likelihood."
 
 
-def learned(model: Any) -> list[dict[str, str]]:
-    """Return name, value and meaning of everything that was learned."""
-    found = [_entry(name, value, model) for name, value in model.hyperparameters_.items()]
-    exponents = model.size_exponent_
-    by_relation = exponents if isinstance(exponents, dict) else {} if exponents is None else {"": exponents}
-    found += [_size_exponent(relation, float(value)) for relation, value in by_relation.items()]
-    shares = model.relation_weights_ or {}
-    found += [
-        {
-            "name": f"share of {relation}",
-            "value": f"{share:.0%}",
-            "meaning": "How much of the variation before any observation is put down to it.",
-        }
-        for relation, share in shares.items()
-    ]
-    return found
-
-
-def _entry(name: str, value: Any, model: Any) -> dict[str, str]:
+def shown_name(name: str) -> str:
+    """Return a name as people read it: "noise variance", "lengthscale (roads)"."""
     *where, last = name.split(".")
-    of = f" ({' '.join(where)})" if where else ""
-    meaning = _MEANINGS.get(last)
-    text = meaning(value, model) if meaning is not None else "A parameter of the kernel or the likelihood."
-    return {"name": last.replace("_", " ") + of, "value": _number(value), "meaning": text}
+    return last.replace("_", " ") + (f" ({' '.join(where)})" if where else "")
 
 
 def _nu(value: Any, _: Any) -> str:
@@ -61,7 +45,7 @@ def _epsilon(value: Any, _: Any) -> str:
 
 def _variance(value: Any, model: Any) -> str:
     size = float(np.max(value))
-    if isinstance(model, HypergraphGPRegressor):
+    if not hasattr(model, "classes_"):
         return f"Variation that the hypergraph can explain: values spread by about ±{math.sqrt(size):.3g}, a priori."
     border = "Small: classes overlap." if size < 1 else "Large: most vertices are clearly of one class."
     return f"How sure class borders are. {border}"
@@ -72,6 +56,10 @@ def _always(text: str) -> Callable[[Any, Any], str]:
 
 
 _MEANINGS: dict[str, Callable[[Any, Any], str]] = {
+    "steps": _always("How far influence reaches: steps of the random walk from vertex to vertex."),
+    "shape": _always("How the filter departs from plain steps, slow waves first; 1 is no departure."),
+    "individuality": _always("How much of a vertex with few memberships is its own, not its hyperedges'."),
+    "evenness": _always("How equal prior variances are: at 1 the same for all vertices, at 0 as the filter has them."),
     "nu": _nu,
     "lengthscale": _lengthscale,
     "beta": _always("How far influence spreads along hyperedges: the time for which heat would have spread."),
@@ -85,20 +73,17 @@ _MEANINGS: dict[str, Callable[[Any, Any], str]] = {
 }
 
 
-def _size_exponent(relation: str, value: float) -> dict[str, str]:
+def size_exponent_meaning(value: float) -> str:
+    """Return what a size exponent means."""
     if value == 0:
-        meaning = "Every hyperedge has one voice, shared among its members (Zhou's Laplacian)."
-    elif value > 0:
-        meaning = "Large hyperedges count more than one voice each" + (
-            "; at 1, every member brings its own." if value <= 1.5 else ": size matters a great deal here."
-        )
-    else:
-        meaning = "Small hyperedges count more: they say more about their members."
-    of = f" ({relation})" if relation else ""
-    return {"name": f"size exponent{of}", "value": f"{value:g}", "meaning": meaning}
+        return "Every hyperedge has one voice, shared among its members (Zhou's Laplacian)."
+    if value < 0:
+        return "Small hyperedges count more: they say more about their members."
+    return "Large hyperedges count more than one voice each" + (
+        "; at 1, every member brings its own." if value <= 1.5 else ": size matters a great deal here."
+    )
 
 
-def _number(value: Any) -> str:
-    array = np.ravel(np.asarray(value, dtype=float))
-    shown = ["∞" if math.isinf(x) else f"{x:.3g}" for x in array[:4]]
-    return ", ".join(shown) + (", …" if len(array) > 4 else "")
+def number(value: float) -> str:
+    """Return a number to three digits."""
+    return "∞" if math.isinf(value) else f"{value:.3g}"

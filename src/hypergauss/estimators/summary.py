@@ -1,0 +1,176 @@
+"""Summary: what an estimator has learned, as a table with standard errors, intervals and words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from hypergauss.estimators.uncertainty import ENDS, HyperparameterPosterior
+from hypergauss.estimators.words import meaning, number, shown_name, size_exponent_meaning
+from hypergauss.learning.size_exponent import PRIOR_SPREAD, Profile
+
+#: Of a hyperparameter that loses less than this of its prior's variance, the data say nothing.
+_NOTHING = 0.1
+_HEADER = ("hyperparameter", "estimate", "90% interval", "error", "from data", "meaning")
+
+
+class Row(NamedTuple):
+    """One hyperparameter: name, estimate, interval and standard error (NaN where not known), and what it means.
+
+    ``error`` is on the scale on which it is learned: of the logarithm, if it is positive. ``told`` is the share of its
+    prior's variance that the data took away.
+    """
+
+    name: str
+    estimate: float
+    lower: float
+    upper: float
+    error: float
+    told: float
+    meaning: str
+
+    @property
+    def value(self) -> str:
+        """The estimate, and its interval if there is one."""
+        return number(self.estimate) + (f" ({self.interval})" if self.interval else "")
+
+    @property
+    def interval(self) -> str:
+        """The interval, "" if there is none."""
+        return "" if np.isnan(self.lower) else f"{number(self.lower)} to {number(self.upper)}"
+
+
+@dataclass(frozen=True, repr=False)
+class Summary:
+    """What was learned. It prints as a table, and is shown as one in notebooks.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+        One for each hyperparameter.
+    correlations : DataFrame or None
+        Of the hyperparameters, on the scale on which they are learned; None if standard errors are not known.
+    notes : tuple of str
+        What the data say nothing about, and why errors are missing if they are.
+    """
+
+    rows: tuple[Row, ...]
+    correlations: pd.DataFrame | None
+    notes: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the table: estimate, lower, upper, error, told and meaning by name."""
+        return pd.DataFrame([row._asdict() for row in self.rows], columns=list(Row._fields)).set_index("name")
+
+    def __str__(self) -> str:
+        cells = [list(_HEADER), *(self._cells())]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADER) - 1)]
+        lines = []
+        for row in cells:
+            left = row[0].ljust(widths[0])
+            lines.append("  ".join([left, *(c.rjust(w) for c, w in zip(row[1:-1], widths[1:], strict=True)), row[-1]]))
+        return "\n".join([*(line.rstrip() for line in lines), *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{escape(name)}</th>" for name in _HEADER)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self._cells())
+        notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
+
+    def _cells(self) -> list[list[str]]:
+        return [
+            [
+                row.name,
+                number(row.estimate),
+                row.interval,
+                "" if np.isnan(row.error) else number(row.error),
+                "" if np.isnan(row.told) else f"{row.told:.0%}",
+                row.meaning,
+            ]
+            for row in self.rows
+        ]
+
+
+def summarise(model: Any) -> Summary:
+    """Return the summary of a fitted regressor or classifier."""
+    known: HyperparameterPosterior | None = model.hyperparameter_posterior_
+    rows = [*_of_hyperparameters(model, known), *_of_exponents(model), *_of_shares(model)]
+    notes = [] if known is not None or not model.hyperparameters_ else [_why_unknown(model)]
+    silent = [row.name for row in rows if row.told < _NOTHING]
+    if silent:
+        notes.append(
+            f"The data say next to nothing about {_listed(silent)}: less than {_NOTHING:.0%} of the prior's variance "
+            "is gone. Predictions are averaged over it; a narrower prior (`priors`) would be an assumption of yours."
+        )
+    return Summary(tuple(rows), None if known is None else known.correlations(), tuple(notes))
+
+
+def _of_hyperparameters(model: Any, known: HyperparameterPosterior | None) -> Iterator[Row]:
+    told = (
+        {}
+        if known is None
+        else dict(
+            zip(
+                known.entries,
+                zip(known.lower, known.upper, known.standard_errors, known.told(), strict=True),
+                strict=True,
+            )
+        )
+    )
+    for name, value in model.hyperparameters_.items():
+        array = np.atleast_1d(value)
+        for i, entry in enumerate(np.ravel(array)):
+            lower, upper, error, share = told.get(f"{name}[{i}]" if np.ndim(value) else name, (np.nan,) * 4)
+            own = shown_name(name) + (f" {i + 1}" if np.ndim(value) else "")
+            text = meaning(name, value, model) if i == 0 else ""
+            if error == 0:
+                text = f"{text} At the end of its range."
+            yield Row(own, float(entry), float(lower), float(upper), float(error), float(share), text.strip())
+
+
+def _of_exponents(model: Any) -> Iterator[Row]:
+    """Yield size exponents; one that was searched for has the posterior of its lattice."""
+    exponents, profiles = model.size_exponent_, model.size_exponent_profile_
+    if exponents is None:
+        return
+    by_relation = exponents if isinstance(exponents, dict) else {"": exponents}
+    searched = profiles if isinstance(profiles, dict) else {"": profiles}
+    for relation, value in by_relation.items():
+        name = "size exponent" + (f" ({relation})" if relation else "")
+        lower = upper = error = told = np.nan
+        profile = searched.get(relation)
+        if isinstance(profile, Profile):
+            weights = np.exp(profile.objectives - np.max(profile.objectives))
+            weights = weights / weights.sum()
+            mean = weights @ profile.exponents
+            error = float(np.sqrt(weights @ (profile.exponents - mean) ** 2))
+            lower, upper = profile.exponents[np.searchsorted(np.cumsum(weights), ENDS).clip(max=len(weights) - 1)]
+            told = float(np.clip(1 - (error / PRIOR_SPREAD) ** 2, 0.0, 1.0))
+        yield Row(name, float(value), float(lower), float(upper), error, told, size_exponent_meaning(float(value)))
+
+
+def _of_shares(model: Any) -> Iterator[Row]:
+    for relation, share in (model.relation_weights_ or {}).items():
+        text = "How much of the variation before any observation is put down to it."
+        yield Row(f"share of {relation}", float(share), np.nan, np.nan, np.nan, np.nan, text)
+
+
+def _why_unknown(model: Any) -> str:
+    if not model.learn:
+        return "Nothing was learned (`learn=False`), so there are no standard errors."
+    return (
+        "There are no standard errors: they come with averaging over hyperparameters, which a kernel that is given, "
+        "`integrate=False`, the iterative solver and many observations do without."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,265 @@
+r"""Draws of hyperparameters where the function integrates out: from p(theta | y), by its height alone.
+
+With a Gaussian likelihood the log evidence is exact, and h(theta) = log p(y | theta) + log p(theta), with its gradient,
+is all that is needed. Around a mode c with a covariance R R' near the posterior's, theta = c + R z is roughly standard
+normal in z. There Hamiltonian Monte Carlo (Neal, 2011) draws a momentum, follows it some leapfrog steps uphill and down
+along the gradient, and accepts where that leads with the probability that makes up for the error of the steps:
+distant draws, exact whatever R is. R comes from the curvature at the mode; a first run of the chains, which is thrown
+away, then puts c and R where the posterior really is, and sets the size of steps.
+
+At the end of a coordinate's range the posterior is folded over, so that steps across it lead back inside: with one fold
+at each end every point has three preimages, and draws of them all are draws of it.
+
+Several modes k, one for each size exponent, are visited by Metropolis steps that keep z: theta moves from c_k + R z to
+c_l + R z, which changes no volume, and is accepted with probability min(1, exp(h_l - h_k)).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hypergauss import _checks
+from hypergauss.exceptions import NumericalError, SamplingWarning
+
+#: Steps in whitened coordinates to begin with, the most of a trajectory, and the share of them to be accepted.
+_STEP, _LEAPS, _ACCEPTANCE = 0.3, 8, 0.75
+#: Draws for each coordinate from which a covariance can be told.
+_ENOUGH = 5
+#: The R-hat above which chains disagree.
+_DISAGREE = 1.1
+
+#: From coordinates to objective plus log prior, minus infinity where there is none, and its gradient.
+Height = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True, eq=False)
+class HyperparameterDraws:
+    """Draws from the posterior of hyperparameters, the function integrated out.
+
+    Attributes
+    ----------
+    coordinates : array, shape (chains, draws, p)
+        On the scale on which they are learned: logarithms of positive ones.
+    hyperparameters : dict of name to array, shape (chains, draws, ...)
+        In their own units; with ``size_exponent`` where it was learned.
+    log_posterior : array, shape (chains, draws)
+        Log evidence plus log prior of the scaled target, up to a constant.
+    """
+
+    coordinates: np.ndarray
+    hyperparameters: dict[str, np.ndarray]
+    log_posterior: np.ndarray
+
+    def inference_data(self) -> Any:
+        """Return the draws as ArviZ's ``InferenceData``, for `arviz.summary`, `arviz.ess` and plots."""
+        arviz = _checks.optional("arviz", "mcmc")
+        return arviz.from_dict(posterior=self.hyperparameters, sample_stats={"lp": self.log_posterior})
+
+
+class Drawn(NamedTuple):
+    """Coordinates, shape (chains, draws, p), the number of the mode of each, and its height, shape (chains, draws)."""
+
+    coordinates: np.ndarray
+    modes: np.ndarray
+    heights: np.ndarray
+
+
+class _State(NamedTuple):
+    """A point: its mode, z, the unfolded coordinates, h there, and its gradient in z."""
+
+    mode: int
+    z: np.ndarray
+    theta: np.ndarray
+    height: float
+    gradient: np.ndarray
+
+
+def sample_hyperparameters(
+    heights: Sequence[Height],
+    centres: np.ndarray,
+    covariance: np.ndarray,
+    limits: np.ndarray,
+    *,
+    chains: int = 4,
+    draws: int = 300,
+    warm_up: int = 100,
+    thin: int = 1,
+    seed: int = 0,
+    report: Callable[[str], None] | None = None,
+) -> Drawn:
+    """Draw from the posterior of hyperparameters around one mode or several.
+
+    Parameters
+    ----------
+    heights : sequence of callable
+        h of each mode and its gradient, from coordinates (p,); log priors of the modes themselves included.
+    centres : array, shape (k, p)
+        The modes.
+    covariance : array, shape (p, p)
+        Near the posterior's around each of them, of full rank.
+    limits : array, shape (p, 2)
+        The range of each coordinate.
+    chains, draws, warm_up, thin : int
+        Chains, draws kept of each, draws thrown away at its start (from which c and R are found, and half as many
+        again), and trajectories for each draw.
+    seed : int
+        Of the pseudo-random numbers.
+    report : callable, optional
+        Called with a line of text after each draw.
+
+    Examples
+    --------
+    >>> wide = np.array([[-9.0, 9.0]])
+    >>> normal = lambda x: (-8 * x[0] ** 2, -16 * x)
+    >>> found = sample_hyperparameters([normal], np.zeros((1, 1)), np.eye(1), wide, draws=500)
+    >>> bool(abs(found.coordinates.std() - 0.25) < 0.02)
+    True
+    """
+    generators = np.random.default_rng(seed).spawn(chains)
+    problem = _Problem(heights, centres, covariance, limits)
+    steps = _STEP
+    pilots = []
+    for rng in generators:
+        pilot, steps = problem.chain(problem.start(rng), rng, warm_up, thin, steps, report, adapts=True)
+        pilots.append(pilot)
+    problem = problem.adapted([state for pilot in pilots for state in pilot[len(pilot) // 3 :]])
+    kept = []
+    for pilot, rng in zip(pilots, generators, strict=True):
+        last = problem.at(pilot[-1]) if pilot else problem.start(rng)
+        again, own = problem.chain(last, rng, warm_up // 2, thin, steps, report, adapts=True)
+        last = again[-1] if again else last
+        kept.append(problem.chain(last, rng, draws, thin, own, report)[0])
+    found = Drawn(
+        folded(np.array([[state.theta for state in chain] for chain in kept]), limits),
+        np.array([[state.mode for state in chain] for chain in kept]),
+        np.array([[state.height for state in chain] for chain in kept]),
+    )
+    worst = max((split_r_hat(column) for column in np.moveaxis(found.coordinates, -1, 0)), default=1.0)
+    if worst > _DISAGREE:
+        warnings.warn(
+            f"The chains disagree (R-hat {worst:.2f}): hyperparameters are not drawn well. Likely cause: data that "
+            "leave several explanations apart from one another; narrow them with `priors`.",
+            SamplingWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+class _Problem:
+    """Heights in whitened coordinates."""
+
+    def __init__(
+        self, heights: Sequence[Height], centres: np.ndarray, covariance: np.ndarray, limits: np.ndarray
+    ) -> None:
+        self.heights, self.centres, self.covariance, self.limits = heights, centres, covariance, limits
+        self.root = np.linalg.cholesky(covariance)
+        width = limits[:, 1] - limits[:, 0]
+        self.furthest = limits + np.column_stack([-width, width])
+
+    def state(self, mode: int, z: np.ndarray) -> _State:
+        """Return the point of a mode at z; of no probability beyond one fold."""
+        theta = self.centres[mode] + self.root @ z
+        if (theta < self.furthest[:, 0]).any() or (theta > self.furthest[:, 1]).any():
+            return _State(mode, z, theta, -np.inf, np.zeros_like(z))
+        height, gradient = self.heights[mode](folded(theta, self.limits))
+        is_inside = (theta >= self.limits[:, 0]) & (theta <= self.limits[:, 1])
+        return _State(mode, z, theta, height, self.root.T @ np.where(is_inside, gradient, -gradient))
+
+    def at(self, state: _State) -> _State:
+        """Return the point of the same coordinates, though centre and root may be others."""
+        return self.state(state.mode, np.linalg.solve(self.root, state.theta - self.centres[state.mode]))
+
+    def start(self, rng: np.random.Generator) -> _State:
+        """Return a point away from a mode where there is one, else a mode."""
+        modes, z = rng.permutation(len(self.heights)), rng.standard_normal(len(self.root))
+        for mode in modes.tolist():
+            for scale in (1.0, 0.0):
+                state = self.state(mode, scale * z)
+                if np.isfinite(state.height):
+                    return state
+        raise NumericalError(
+            "The log evidence is not finite at the mode. Likely causes: targets of a very different size from the "
+            "kernel's variance, or starting values at the edge of their range."
+        )
+
+    def adapted(self, states: Sequence[_State]) -> _Problem:
+        """Return the same with centres and covariance of draws, as far as they are enough to tell."""
+        size = len(self.root)
+        if len(states) < _ENOUGH * size:
+            return self
+        away = np.stack([state.theta - self.centres[state.mode] for state in states])
+        # A few draws' worth of the first covariance keeps it well-conditioned.
+        share = size / (len(states) + size)
+        covariance = (1 - share) * np.atleast_2d(np.cov(away.T)) + share * self.covariance
+        return _Problem(self.heights, self.centres + away.mean(axis=0), covariance, self.limits)
+
+    def chain(
+        self,
+        state: _State,
+        rng: np.random.Generator,
+        draws: int,
+        thin: int,
+        step: float,
+        report: Callable[[str], None] | None,
+        *,
+        adapts: bool = False,
+    ) -> tuple[list[_State], float]:
+        """Return some draws of one chain after a point, and the size of steps, which may adapt."""
+        kept = []
+        for number in range(draws):
+            for _ in range(thin):
+                state, accepted = self.turn(state, step, rng)
+                if adapts:  # towards the acceptance that costs least a distant draw (Beskos et al., 2013)
+                    step *= float(np.exp((accepted - _ACCEPTANCE) / np.sqrt(number + 4)))
+            state = self.move(state, rng)
+            kept.append(state)
+            if report is not None:
+                report(f"{number + 1:,} of {draws:,} draws of a chain")
+        return kept, step
+
+    def turn(self, state: _State, step: float, rng: np.random.Generator) -> tuple[_State, float]:
+        """Follow a trajectory within a mode; return where it led to, and the probability of accepting that."""
+        momentum = rng.standard_normal(state.z.shape)
+        energy = state.height - momentum @ momentum / 2
+        size, count = step * rng.uniform(0.7, 1.3), int(rng.integers(_LEAPS // 2, _LEAPS + 1))
+        there, p = state, momentum
+        for _ in range(count):
+            p = p + size / 2 * there.gradient
+            there = self.state(state.mode, there.z + size * p)
+            if not np.isfinite(there.height):
+                return state, 0.0
+            p = p + size / 2 * there.gradient
+        gain = float(there.height - p @ p / 2 - energy)
+        is_taken = -rng.standard_exponential() < gain
+        return (there if is_taken else state), float(np.exp(min(gain, 0.0)))
+
+    def move(self, state: _State, rng: np.random.Generator) -> _State:
+        """Offer another mode, at the same place relative to it."""
+        if len(self.heights) == 1:
+            return state
+        mode = int(rng.integers(len(self.heights) - 1))
+        there = self.state(mode + (mode >= state.mode), state.z)
+        return there if -rng.standard_exponential() < there.height - state.height else state
+
+
+def folded(theta: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    """Return coordinates, shape (..., p), mirrored at the ends of their ranges into them."""
+    low, high = limits[:, 0], limits[:, 1]
+    up = np.where(theta < low, 2 * low - theta, theta)
+    return np.clip(np.where(up > high, 2 * high - up, up), low, high)
+
+
+def split_r_hat(draws: np.ndarray) -> float:
+    """Return R-hat of draws of one number, shape (chains, draws), each chain split in two: 1 where they agree."""
+    half = draws.shape[1] // 2
+    if half < 2:
+        return 1.0
+    parts = np.concatenate([draws[:, :half], draws[:, -half:]])
+    within = parts.var(axis=1, ddof=1).mean()
+    between = half * parts.mean(axis=1).var(ddof=1)
+    return float(np.sqrt(((half - 1) / half * within + between / half) / within)) if within > 0 else 1.0
