@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hypergauss import _checks
-from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent
+from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent, Tilted
 from hypergauss.parameters import positive
 
 
@@ -57,6 +57,13 @@ class Gaussian(OneLatent, Measurement):
         return Expectation(
             self.expected_log_density(mean, variance, y), (y[:, None] - mean) / self.noise_variance, in_variance
         )
+
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+        """Return log N(y; mean, variance + noise_variance) and its derivatives."""
+        total = variance[:, 0] + self.noise_variance
+        away = y - mean[:, 0]
+        log_z = -(away**2 / total + np.log(2 * np.pi * total)) / 2
+        return Tilted(log_z, (away / total)[:, None], (-1 / total)[:, None])
 
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:  # noqa: D102
         return Moments(mean[:, 0], variance[:, 0] + self.noise_variance)
