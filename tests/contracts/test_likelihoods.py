@@ -13,7 +13,6 @@ from hypergauss.likelihoods import (
     Poisson,
     RobustMax,
     Softmax,
-    StudentT,
 )
 from tests import oracles
 from tests.contracts.cases import LIKELIHOODS

@@ -101,7 +101,7 @@ def test_what_is_refused_is_named_with_its_rule(make, message):
 def tilted_by_sums(log_density, mean, std, around):
     """Return log E p and its first two derivatives in the mean, by sums over points as dense as the density is narrow.
 
-    The derivatives are (M - mean) / std^2 and (V / std^2 - 1) / std^2, M and V the moments of likelihood times Gaussian.
+    They are (M - mean) / std^2 and (V / std^2 - 1) / std^2, M and V the moments of likelihood times Gaussian.
     """
     f = np.unique(np.concatenate([np.linspace(low, high, 100_001) for low, high in around]))
     logs = log_density(f) + stats.norm.logpdf(f, mean, std)

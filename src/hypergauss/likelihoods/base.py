@@ -9,7 +9,7 @@ the latents. A likelihood of your own needs one formula: with one latent functio
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -321,6 +321,10 @@ class Measurement(Likelihood):
     def is_discrete(self) -> bool:
         """Whether observations are whole numbers, 0 the least."""
         return False
+
+    def rescaled(self, scale: float) -> Self | None:  # noqa: ARG002
+        """Return the likelihood of c + scale * y around c + scale * f; None where it is not of errors around f."""
+        return None
 
     @abstractmethod
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:

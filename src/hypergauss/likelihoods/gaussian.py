@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -64,6 +65,9 @@ class Gaussian(OneLatent, Measurement):
         away = y - mean[:, 0]
         log_z = -(away**2 / total + np.log(2 * np.pi * total)) / 2
         return Tilted(log_z, (away / total)[:, None], (-1 / total)[:, None])
+
+    def rescaled(self, scale: float) -> Self:  # noqa: D102
+        return type(self)(float(self.noise_variance) * scale**2, fixed=self.fixed)
 
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:  # noqa: D102
         return Moments(mean[:, 0], variance[:, 0] + self.noise_variance)

@@ -57,26 +57,26 @@ def concave_nodes(
     """
     with np.errstate(all="ignore"):  # where g is -inf, or its slope no number, is outside
         start = slope(np.zeros(size))
-        side, low, high = np.sign(start), np.zeros(size), np.abs(start)  # g' falls by one a unit at least
+        towards, low, high = np.sign(start), np.zeros(size), np.abs(start)  # g' falls by one a unit at least
         for _ in range(_MOST_HALVINGS):
             if (high - low).max(initial=0.0) <= _MODE:
                 break
             middle = (low + high) / 2
-            is_uphill = side * slope(side * middle) > 0
+            is_uphill = towards * slope(towards * middle) > 0
             low, high = np.where(is_uphill, middle, low), np.where(is_uphill, high, middle)
-        mode = side * low
-        top = value(mode)
-        left, right = (_reach(lambda t, sign=sign: top - value(mode + sign * t), size) for sign in (-1, 1))
+        mode = towards * low
+        left, right = (_reach(value, mode, side) for side in (-1, 1))
     spacing = (left + right)[:, None] / (NUM_POINTS - 1)
     return (mode - left)[:, None] + spacing * np.arange(NUM_POINTS), spacing
 
 
-def _reach(drop: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """Return t at which a function that grows from 0, by t^2 / 2 at least, reaches what rounding does not see."""
-    low, high = np.zeros(size), np.full(size, np.sqrt(2 * DROP))
+def _reach(value: Callable[[np.ndarray], np.ndarray], mode: np.ndarray, side: int) -> np.ndarray:
+    """Return how far from its top a concave function has fallen, by t^2 / 2 at least, to what rounding does not see."""
+    top = value(mode)
+    low, high = np.zeros(len(mode)), np.full(len(mode), np.sqrt(2 * DROP))
     for _ in range(_END_HALVINGS):
         middle = (low + high) / 2
-        is_inside = drop(middle) < DROP
+        is_inside = top - value(mode + side * middle) < DROP
         low, high = np.where(is_inside, middle, low), np.where(is_inside, high, middle)
     return high
 

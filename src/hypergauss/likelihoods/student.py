@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import loggamma, ndtr
@@ -135,6 +135,9 @@ class StudentT(OneLatent, Measurement):
         half = self.degrees_of_freedom / 2
         log_constant = half * np.log(half) - loggamma(half)
         return u, log_constant + half * (u - np.exp(u)) + np.log((high - low) / (size - 1))[:, None]
+
+    def rescaled(self, scale: float) -> Self:  # noqa: D102
+        return type(self)(float(self.scale) * scale, float(self.degrees_of_freedom), fixed=self.fixed)
 
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:
         """Return E y and Var y: an infinite variance up to two degrees of freedom, and neither (NaN) up to one."""
