@@ -264,7 +264,7 @@ class HypergraphGPRegressor(MeasuredVertices):
         fitted, model = best.fitted, best.fitted.model
         warn_unless_converged(fitted.learned, self.max_iterations)
         self._keep(blueprint, fitted)
-        self._flat = np.ndim(y) == 1
+        self._flat = values.ndim == 1
         evidence = {each.transform.name: each.log_evidence for each in found}
         self.transform_, self.transform_evidence_ = best.transform.name, evidence if transform == "auto" else None
         self.levels_ = None
