@@ -82,7 +82,7 @@ def predictions(model: Any, vertices: Any, observed: pd.Series | None = None) ->
     table = table.assign(median=median)
     if model.levels_ is not None:
         for label, probability in zip(model.levels_, model.predict_proba(vertices).T, strict=True):
-            table[f"probability_{label}"] = probability
+            table[f"probability_{label:g}" if isinstance(label, float) else f"probability_{label}"] = probability
     return table
 
 
