@@ -6,6 +6,7 @@ from scipy.special import logsumexp
 
 from hypergauss import parameters
 from hypergauss.inference import maximise
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.site_objective import TIGHT
 from hypergauss.inference.variational import VariationalObjective, elbo
@@ -89,7 +90,8 @@ def test_learning_raises_the_bound():
 
 def test_sites_that_leave_nothing_of_the_prior_are_begun_anew():
     """Those of other hyperparameters may: a likelihood that is not log-concave has negative precisions."""
-    model, rows, _ = problem(StudentT(0.3))
+    classes, rows, _ = problem(Bernoulli())
+    model = LatentModel(classes.kernel, StudentT(0.3), np.zeros(1))
     y = np.random.default_rng(0).normal(size=len(rows))
     solver = solver_for(model.kernel, rows)
     impossible = NaturalSites(np.zeros((len(y), 1)), np.full((len(y), 1), -1e3))
