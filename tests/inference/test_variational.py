@@ -6,10 +6,11 @@ from scipy.special import logsumexp
 
 from hypergauss import parameters
 from hypergauss.inference import maximise
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.site_objective import TIGHT
 from hypergauss.inference.variational import VariationalObjective, elbo
-from hypergauss.likelihoods import Bernoulli, RobustMax, Softmax
+from hypergauss.likelihoods import Bernoulli, RobustMax, Softmax, StudentT
 from hypergauss.solvers import InducingVertices, NaturalSites, SpectralFeatures, solver_for
 from tests import oracles
 from tests.inference.problems import classification as problem
@@ -85,3 +86,15 @@ def test_learning_raises_the_bound():
     before = settled(model, rows, y).value
     learned = maximise(VariationalObjective(solver_for(model.kernel, rows), y, 3), model, n_starts=1)
     assert learned.log_evidence > before + 0.1
+
+
+def test_sites_that_leave_nothing_of_the_prior_are_begun_anew():
+    """Those of other hyperparameters may: a likelihood that is not log-concave has negative precisions."""
+    classes, rows, _ = problem(Bernoulli())
+    model = LatentModel(classes.kernel, StudentT(0.3), np.zeros(1))
+    y = np.random.default_rng(0).normal(size=len(rows))
+    solver = solver_for(model.kernel, rows)
+    impossible = NaturalSites(np.zeros((len(y), 1)), np.full((len(y), 1), -1e3))
+    found = VariationalObjective(solver, y, 1, impossible).settle(model)
+    expected = VariationalObjective(solver, y, 1).settle(model)
+    assert found.value == pytest.approx(expected.value, abs=1e-9)

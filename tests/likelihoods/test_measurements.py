@@ -96,3 +96,56 @@ def test_student_moments_that_do_not_exist_are_not_made_up():
 def test_what_is_refused_is_named_with_its_rule(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def tilted_by_sums(log_density, mean, std, around):
+    """Return log E p and its first two derivatives in the mean, by sums over points as dense as the density is narrow.
+
+    They are (M - mean) / std^2 and (V / std^2 - 1) / std^2, M and V the moments of likelihood times Gaussian.
+    """
+    f = np.unique(np.concatenate([np.linspace(low, high, 100_001) for low, high in around]))
+    logs = log_density(f) + stats.norm.logpdf(f, mean, std)
+    p = np.exp(logs - logs.max())
+    mass = integrate.trapezoid(p, f)
+    centre = integrate.trapezoid(p * f, f) / mass
+    spread = integrate.trapezoid(p * (f - centre) ** 2, f) / mass
+    return np.log(mass) + logs.max(), (centre - mean) / std**2, (spread / std**2 - 1) / std**2
+
+
+@pytest.mark.parametrize("nu", [1.0, 4.0, 30.0, 1000.0])
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0])
+@pytest.mark.parametrize(("y", "std"), [(-1.3, 1.0), (0.4, 5.0), (9.0, 2.0), (60.0, 1.0)])
+def test_tilted_moments_of_students_errors_hold_however_narrow_they_are(nu, scale, y, std):
+    mean = 0.3
+    ranges = [(mean - 12 * std, mean + 12 * std), (y - 50 * scale, y + 50 * scale), (mean, y)]
+    expected = tilted_by_sums(lambda f: stats.t.logpdf(y, nu, f, scale), mean, std, ranges)
+    found = StudentT(scale, nu).tilted(np.array([[mean]]), np.array([[std**2]]), np.array([y]))
+    assert np.allclose([found.log_z[0], found.in_mean[0, 0], found.bend[0, 0]], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("y", [0.0, 3.0, 400.0, 1e5])
+@pytest.mark.parametrize(("mean", "std"), [(1.0, 0.01), (1.0, 1.4), (8.0, 5.0)])
+def test_tilted_moments_of_counts_hold_however_large_they_are(y, mean, std):
+    peak, width = np.log(y + 0.5), 12 / np.sqrt(y + 1)
+    ranges = [(mean - 12 * std, mean + 12 * std), (peak - 3 * width, peak + width), (mean - 60 * std, peak + width)]
+    expected = tilted_by_sums(lambda f: stats.poisson.logpmf(y, np.exp(np.minimum(f, 600))), mean, std, ranges)
+    found = Poisson().tilted(np.array([[mean]]), np.array([[std**2]]), np.array([y]))
+    assert np.allclose([found.log_z[0], found.in_mean[0, 0], found.bend[0, 0]], expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("std", [0.05, 1.0, 5.0])
+@pytest.mark.parametrize(
+    ("likelihood", "distribution", "at"),
+    [
+        (Gaussian(0.3), lambda f, y: stats.norm.cdf(y, f, np.sqrt(0.3)), [-1.3, 0.4, 9.0]),
+        (StudentT(0.2, 4.0), lambda f, y: stats.t.cdf(y, 4.0, f, 0.2), [-1.3, 0.4, 9.0]),
+        (Poisson(), lambda f, y: stats.poisson.cdf(y, np.exp(f)), [-1.0, 0.0, 3.0, 400.0]),
+    ],
+    ids=["gaussian", "student", "poisson"],
+)
+def test_distribution_functions_are_those_of_scipy_averaged_over_the_latent(likelihood, distribution, at, std):
+    z = np.linspace(-9.0, 9.0, 200_001)
+    for y in at:
+        expected = integrate.trapezoid(distribution(0.7 + std * z, y) * stats.norm.pdf(z), z)
+        found = likelihood.cumulative(np.array([[0.7]]), np.array([[std**2]]), np.array([y]))
+        assert found[0] == pytest.approx(expected, abs=2e-6)

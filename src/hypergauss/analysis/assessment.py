@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from hypergauss import _checks, metrics
+from hypergauss.analysis.held_out_numbers import of_baselines, of_model
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.vertices import in_order_of
@@ -38,7 +38,8 @@ class Assessment(NamedTuple):
         A row for each method and fold: columns ``method``, ``fold`` and the scores.
     held_out : DataFrame indexed by vertex
         The model's predictions of each observed vertex from the folds without it: ``observed`` and ``mean``, ``std``,
-        or ``observed`` and the probability of each class.
+        ``low`` and ``high``, the ends of its 90% interval, and ``log density``; or ``observed`` and the probability of
+        each class. Levels of a regressor stand there by their numbers, from 0.
     """
 
     scores: pd.DataFrame
@@ -81,27 +82,35 @@ def assess(
     names = np.fromiter(given, dtype=object, count=len(given))  # a tuple is one name, not a row of a table
     is_classifier = isinstance(model, HypergraphGPClassifier)
     targets = in_order_of(X, names, y, argument="y")
-    targets = _checks.labels("y", targets, missing="Leave those out.") if is_classifier else np.asarray(targets)
+    levels = None if isinstance(model, HypergraphGPClassifier) else model.levels_
+    has_labels = is_classifier or levels is not None
+    targets = _checks.labels("y", targets, missing="Leave those out.") if has_labels else np.asarray(targets)
     folds = _checks.count("folds", folds, least=2, most=len(names), why="each fold holds out a vertex at least")
     memberships = _memberships(model)
     rows = model._rows(names)
-    fold_of = _deal(targets if is_classifier else None, len(names), folds, check_random_state(random_state))
-    labels: Any = targets
-    if isinstance(model, HypergraphGPClassifier) and model._is_ordinal:
-        labels = pd.Categorical(targets, categories=model.classes_, ordered=True)
+    fold_of = _deal(targets if has_labels else None, len(names), folds, check_random_state(random_state))
+    order = model.classes_ if isinstance(model, HypergraphGPClassifier) and model._is_ordinal else levels
+    labels: Any = targets if order is None else pd.Categorical(targets, categories=order, ordered=True)
+    if levels is not None:
+        targets = _checks.positions(targets, levels)
     template = clone(model).set_params(**_settled(model), verbose=False)
     scores, held_out = [], []
     for fold in range(folds):
         if report is not None:
             report(f"cross-validation, fold {fold + 1} of {folds}")
         test, train = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
-        if is_classifier and len(set(targets[train])) < 2:
+        if has_labels and len(set(targets[train])) < 2:
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LearningWarning)
             fitted = clone(template).fit(names[train], labels[train])
-        predict = _classes if is_classifier else _numbers
-        own, others = predict(fitted, names[test], targets[train], memberships[rows[train]], memberships[rows[test]])
+        known, wanted = memberships[rows[train]], memberships[rows[test]]
+        if is_classifier:
+            own, others = _classes(fitted, names[test], targets[train], known, wanted)
+        else:
+            own = of_model(fitted, names[test], targets[test], levels)
+            linear, constant = of_baselines(fitted, targets[train], targets[test], (known, wanted), levels)
+            others = {LINEAR: linear, CONSTANT: constant}
         for method, predicted in {MODEL: own, **others}.items():
             scores.append({"method": method, "fold": fold, **_score(targets[test], predicted, is_classifier)})
         held_out.append(own.set_axis(pd.Index(names[test], tupleize_cols=False)).assign(observed=targets[test]))
@@ -131,19 +140,6 @@ def _memberships(model: Any) -> sp.csr_array:
     relations = Domain.of(model.H).relations.values()
     blocks = [r.incidence if isinstance(r, Hypergraph) else r.adjacency for r in relations]
     return sp.csr_array(sp.hstack(blocks))
-
-
-def _numbers(
-    fitted: Any, test: np.ndarray, y: np.ndarray, known: sp.csr_array, wanted: sp.csr_array
-) -> tuple[pd.DataFrame, Mapping[str, pd.DataFrame]]:
-    mean, std = fitted.predict(test, return_std=True)
-    m, spread = len(test), max(float(np.std(y)), 1e-12)
-    ridge = RidgeCV(np.logspace(-3, 3, 13), store_cv_results=True).fit(known, y)
-    error = max(float(np.sqrt(ridge.cv_results_.mean(axis=0).min())), 1e-12)
-    return pd.DataFrame({"mean": mean, "std": std}), {
-        LINEAR: pd.DataFrame({"mean": ridge.predict(wanted), "std": np.full(m, error)}),
-        CONSTANT: pd.DataFrame({"mean": np.full(m, y.mean()), "std": np.full(m, spread)}),
-    }
 
 
 def _classes(
@@ -176,6 +172,6 @@ def _score(y: np.ndarray, predicted: pd.DataFrame, is_classifier: bool) -> dict[
     return {
         "R2": float(1 - (errors**2).sum() / total) if total > 0 else float("nan"),
         "RMSE": float(np.sqrt((errors**2).mean())),
-        "log density": float(norm.logpdf(errors, 0.0, predicted["std"]).mean()),
-        "90% interval covers": metrics.interval_coverage(y, predicted["mean"], predicted["std"], 0.9),
+        "log density": float(predicted["log density"].mean()),
+        "90% interval covers": float(((y >= predicted["low"]) & (y <= predicted["high"])).mean()),
     }

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -94,9 +93,8 @@ def suggest_vertices(
             )
         if not 0 < level < 1:
             raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
-        mean, std = model.predict(vertices[allowed], return_std=True, include_noise=False)
         sign = 1.0 if criterion == "upper-confidence" else -1.0
-        bound = np.ravel(mean) + sign * norm.ppf(0.5 + level / 2) * np.ravel(std)
+        bound = np.ravel(model.predict_quantiles(vertices[allowed], [0.5 + sign * level / 2], include_noise=False))
         order = np.argsort(-sign * bound, kind="stable")[:count]
         chosen, gains, column = allowed[order], bound[order], "bound"
     index = pd.Index(vertices[chosen], name="vertex", tupleize_cols=False)
@@ -106,7 +104,7 @@ def suggest_vertices(
 def _latents(model: Any) -> tuple[list[Posterior], float]:
     """Return the latent functions' posteriors, and the noise variance of an observation: a site's, as a rule."""
     if isinstance(model, HypergraphGPRegressor):
-        posteriors = [heaviest(model.posterior_)]
+        posteriors = [heaviest(model._function)]
     elif isinstance(model.posterior_, SampledLatents):
         raise ValueError(
             "Draws have no covariances at hand. Fit with `inference='variational'` to ask for suggestions."

@@ -13,7 +13,7 @@ from hypergauss._version import __version__
 from hypergauss.analysis.assessment import Assessment, assess
 from hypergauss.cli import idle, inputs
 from hypergauss.cli.outputs import plain, predictions, results_folder, say, say_json, write_csv, write_json
-from hypergauss.cli.problems import Problem
+from hypergauss.cli.problems import CLASS_LIKELIHOODS, Problem
 from hypergauss.cli.status import data_notes, progress
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import LearningWarning
@@ -75,8 +75,11 @@ def _model(problem: Problem, options: argparse.Namespace) -> Any:
         "random_state": options.seed,
     }
     if not problem.is_classification:
-        idle.refuse(options, ["likelihood"], "is of classes, and the target holds numbers. Leave it out.")
-        return HypergraphGPRegressor(problem.H, **common)
+        if options.likelihood in CLASS_LIKELIHOODS:
+            idle.refuse(options, ["likelihood"], "is of classes, and the target holds numbers. Leave it out.")
+        likelihood, transform = options.likelihood or "gaussian", options.transform or "none"
+        return HypergraphGPRegressor(problem.H, likelihood=likelihood, transform=transform, **common)
+    idle.refuse(options, ["transform"], "is of numbers, and the target holds classes. Leave it out.")
     if options.order is not None and options.likelihood not in (None, "ordinal"):
         raise ValueError(f"--order is for --likelihood ordinal. Got --likelihood {options.likelihood}. Leave one out.")
     default = "ordinal" if problem.is_ordered else "auto"
@@ -131,7 +134,7 @@ def _metrics(model: Any, problem: Problem, assessment: Assessment | None, notes:
         "solver": model.solver_,
         "solver_plan": model.solver_plan_,
         **evidence,
-        **({"classes": model.classes_} if is_classifier else {}),
+        **({"classes": model.classes_} if is_classifier else {"transform": model.transform_}),
         "notes": notes,
     }
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.cli import idle
-from hypergauss.cli.problems import Problem, settled
+from hypergauss.cli.problems import NUMBER_LIKELIHOODS, Problem, settled
 from hypergauss.cli.targets import covariates, labels, reading
 from hypergauss.cli.wide_tables import from_wide_table
 from hypergauss.hypergraph import Hypergraph
@@ -63,6 +63,8 @@ def problem(options: argparse.Namespace) -> Problem:
         if options.task == "regression":
             raise ValueError("--order is of classes, and --target-type says numbers. Leave one out.")
         options = argparse.Namespace(**{**vars(options), "task": "classification"})
+    if options.likelihood in NUMBER_LIKELIHOODS or options.transform is not None:
+        options = _of_numbers(options)
     if options.table is not None:
         if options.edges is not None or options.labels is not None:
             raise ValueError("--table stands in place of --edges and --labels. Give either.")
@@ -89,6 +91,15 @@ def problem(options: argparse.Namespace) -> Problem:
     whole: Any = aligned if relations else aligned["edges"]
     numbers = None if options.covariates is None else covariates(options.covariates, vertices, options)
     return settled(whole, target, numbers, options, notes)
+
+
+def _of_numbers(options: argparse.Namespace) -> argparse.Namespace:
+    """Return options that say that the target is numbers, as others of them imply."""
+    if options.task == "classification":
+        name = "--transform" if options.likelihood not in NUMBER_LIKELIHOODS else f"--likelihood {options.likelihood}"
+        other = "--order" if options.order is not None else "--target-type"
+        raise ValueError(f"{name} is of numbers, and {other} says classes. Leave one out.")
+    return argparse.Namespace(**{**vars(options), "task": "regression"})
 
 
 def _relations(options: argparse.Namespace) -> dict[str, Path]:

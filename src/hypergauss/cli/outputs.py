@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from hypergauss.cli.spreadsheets import harmless
 from hypergauss.estimators import HypergraphGPClassifier
+from hypergauss.estimators.observation_models import is_gaussian
 from hypergauss.io.files import written_together, written_whole
-
-_HALF = float(norm.ppf(0.95))
 
 
 @contextmanager
@@ -77,7 +75,15 @@ def predictions(model: Any, vertices: Any, observed: pd.Series | None = None) ->
             table[f"probability_{label}"] = proba[:, column]
         return table
     mean, std = model.predict(vertices, return_std=True)
-    return table.assign(predicted=mean, std=std, low_90=mean - _HALF * std, high_90=mean + _HALF * std)
+    low, median, high = model.predict_quantiles(vertices, [0.05, 0.5, 0.95]).T
+    table = table.assign(predicted=mean, std=std, low_90=low, high_90=high)
+    if is_gaussian(model.likelihood) and model.transform_ == "none":
+        return table  # where the median is the mean
+    table = table.assign(median=median)
+    if model.levels_ is not None:
+        for label, probability in zip(model.levels_, model.predict_proba(vertices).T, strict=True):
+            table[f"probability_{label:g}" if isinstance(label, float) else f"probability_{label}"] = probability
+    return table
 
 
 def write_csv(table: pd.DataFrame, path: Path, *, overwrite: bool) -> None:

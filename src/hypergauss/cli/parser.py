@@ -150,8 +150,14 @@ def _fit(commands: argparse._SubParsersAction) -> None:
     group.add_argument("--size-exponent", metavar="A", help="of hyperedge weights |e|^A: a number, auto or learn")
     group.add_argument(
         "--likelihood",
-        choices=["logit", "probit", "softmax", "robust-max", "ordinal"],
-        help="of classes (probit)",
+        choices=["gaussian", "student-t", "poisson", "ordinal", "logit", "probit", "softmax", "robust-max"],
+        help="of numbers: gaussian (the default), student-t with outliers, poisson for counts; of levels in an order: "
+        "ordinal; of classes: probit (the default), logit, softmax, robust-max",
+    )
+    group.add_argument(
+        "--transform",
+        choices=["none", "log", "auto"],
+        help="the scale of positive numbers such as prices; auto takes logarithms if the evidence is for them (none)",
     )
     group.add_argument("--rank", type=int, metavar="R", help="truncate the spectrum, for large hypergraphs")
     group.add_argument(

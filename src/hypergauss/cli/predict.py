@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import r2_score
 
 from hypergauss import _checks, metrics
 from hypergauss.analysis.suggestions import suggest_vertices
@@ -94,9 +93,9 @@ def _scores(model: Any, observed: pd.Series) -> dict[str, float]:
             "log density": metrics.log_predictive_density(given, proba, classes),
         }
     values = pd.to_numeric(observed).to_numpy(dtype=float)
-    mean, std = model.predict(observed.index, return_std=True)
+    low, high = model.predict_quantiles(observed.index, [0.05, 0.95]).T
     return {
-        "R2": float(r2_score(values, mean)) if len(values) > 1 else float("nan"),
-        "log density": metrics.gaussian_log_predictive_density(values, mean, std),
-        "90% interval covers": metrics.interval_coverage(values, mean, std),
+        "R2": model.score(observed.index, values) if len(values) > 1 else float("nan"),
+        "log density": float(model.log_density(observed.index, values).mean()),
+        "90% interval covers": float(((low <= values) & (values <= high)).mean()),
     }

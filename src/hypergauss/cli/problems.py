@@ -11,6 +11,10 @@ import pandas as pd
 from hypergauss import _checks
 from hypergauss.cli.columns import CLASSES, are_measurements, as_numbers
 
+#: Likelihoods of numbers alone, and of classes alone; "ordinal" is of both.
+NUMBER_LIKELIHOODS = ("gaussian", "student-t", "poisson")
+CLASS_LIKELIHOODS = ("logit", "probit", "softmax", "robust-max")
+
 
 class Problem(NamedTuple):
     """What is to be fitted.
@@ -59,6 +63,12 @@ def settled(
     if not np.isfinite(numbers).all():
         raise ValueError(f"Values must be finite. {target.name!r} holds an infinite one.")
     if numbers.index.has_duplicates:
+        if options.likelihood not in (None, "gaussian"):
+            again = numbers.index[numbers.index.duplicated()]
+            raise ValueError(
+                f"Each vertex must have one value with --likelihood {options.likelihood}. {again[0]!r}"
+                f"{_checks.others(len(again.unique()) - 1)} has several. Keep one, or leave --likelihood out."
+            )
         notes.append(f"{int(numbers.index.duplicated().sum()):,} repeated measurements were averaged.")
         numbers = numbers.groupby(level=0, sort=False).mean()
     return Problem(H, numbers, False, covariates, notes)

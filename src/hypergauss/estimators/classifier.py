@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
 
@@ -14,6 +13,7 @@ from hypergauss import _checks, parameters
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import fit
+from hypergauss.estimators.levels import numbered
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.tasks import INFERENCES, LatentTask, kind_of
@@ -189,7 +189,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         labels = _check_labels(given)
         _checks.same_length("vertices", len(names), "y", len(labels))
         batch_size = self._check_inference()
-        codes, classes = _classes(labels, given, is_ordinal=self._is_ordinal)
+        codes, classes = numbered(labels, given, is_ordinal=self._is_ordinal)
         learns_at_once = self.inference != "mcmc" and batch_size is None
         is_variational = self.inference == "variational" or batch_size is not None
         # Coupled latents need the covariances between all labelled vertices, class by class.
@@ -371,30 +371,6 @@ def _check_labels(y: Any) -> np.ndarray:
             "Use `HypergraphGPRegressor` for measurements."
         )
     return labels
-
-
-def _classes(labels: np.ndarray, given: Any, *, is_ordinal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of each label's class and the classes: in the order that labels bring along, or sorted."""
-    dtype = getattr(given, "dtype", None)
-    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
-        ordered = pd.Categorical(labels, dtype=dtype).remove_unused_categories()
-        return ordered.codes.astype(np.int64), ordered.categories.to_numpy()
-    codes, classes = _sorted_classes(labels)
-    text = [str(label) for label in classes if isinstance(label, str)]
-    if is_ordinal and text:
-        raise ValueError(
-            f"`likelihood='ordinal'` needs classes in an order. Got text such as {text[0]!r}, which has none but the "
-            "alphabet's. Give `y` as `pandas.Categorical(y, categories=[...], ordered=True)`, lowest first, or numbers."
-        )
-    return codes, classes
-
-
-def _sorted_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which class each label is, and the classes: sorted, or as they come where they have no order."""
-    try:
-        return pd.factorize(labels, sort=True)
-    except TypeError:
-        return pd.factorize(labels)
 
 
 def _resolved(inference: str, likelihood: Classification, *, is_variational: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +25,12 @@ _SHAPES = {
 
 def default_priors(unit: float) -> dict[str, LogNormal]:
     """Return the priors for measurements whose variance is ``unit``: signal about as large, noise a tenth."""
-    return {**_SHAPES, "variance": LogNormal(unit, 1.0), "noise_variance": LogNormal(0.1 * unit, 1.5)}
+    return {
+        **_SHAPES,
+        "variance": LogNormal(unit, 1.0),
+        "noise_variance": LogNormal(0.1 * unit, 1.5),
+        "scale": LogNormal(math.sqrt(0.1 * unit), 0.75),  # of errors, whose square is as the noise variance
+    }
 
 
 def default_class_priors() -> dict[str, LogNormal]:
@@ -33,6 +39,16 @@ def default_class_priors() -> dict[str, LogNormal]:
     The share of labels that are wrong, where a likelihood has one, is around the paper's 1e-3.
     """
     return {**_SHAPES, "variance": LogNormal(10.0, 2.0), "epsilon": LogNormal(1e-3, 1.0)}
+
+
+def default_count_priors() -> dict[str, LogNormal]:
+    """Return the priors for counts: logarithms of rates that differ by about one, a factor of e."""
+    return {**_SHAPES, "variance": LogNormal(1.0, 1.0)}
+
+
+def default_likelihood_priors() -> dict[str, LogNormal]:
+    """Return the priors for likelihoods that say nothing of the size of latent functions: any, around one."""
+    return {**_SHAPES, "variance": LogNormal(1.0, 3.0)}
 
 
 def priors_around(model: Any, priors: Mapping[str, LogNormal]) -> dict[str, LogNormal]:

@@ -3,42 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
-from sklearn.base import RegressorMixin
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags
 
 from hypergauss import _checks
+from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.defaults import default_priors, priors_around
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
+from hypergauss.estimators.measured import MeasuredVertices
+from hypergauss.estimators.measurements import MeasurementTask, centre_and_scale, check_once_each, target_of
+from hypergauss.estimators.observation_models import (
+    check_likelihood,
+    check_transform,
+    is_gaussian,
+    kind_of_work,
+    measurement_rules,
+    scales_to_try,
+)
 from hypergauss.estimators.progress import progress
-from hypergauss.estimators.settings import Idle, check_flags, refuse_idle
+from hypergauss.estimators.settings import check_flags, refuse_idle
 from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.tasks import GaussianTask
-from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
+from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
+from hypergauss.likelihoods import Likelihood
+from hypergauss.likelihoods.transforms import Transform
 from hypergauss.solvers.choose import Choice, check_solver
 from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.solvers.work import Work
 
 
-class Predictions(NamedTuple):
-    """Predicted mean and standard deviation, each of shape (m,) or (m, L)."""
+class _Learned(NamedTuple):
+    """What was learned on one scale, and the log evidence of the target as it is."""
 
-    mean: np.ndarray
-    std: np.ndarray
+    transform: Transform
+    task: GaussianTask
+    fitted: Fitted
+    log_evidence: float
 
 
-class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
-    r"""Exact Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel).
+class HypergraphGPRegressor(MeasuredVertices):
+    r"""Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel), exact.
+
+    Or log y, or y through another likelihood: errors of heavy tails, counts, ordered levels.
 
     With nothing set, the kernel is a filter of the hypergraph's spectrum, centred, with comparable variances for
     all vertices and a level of its own (`kernels.Standardised`), and predictions are averaged over its hyperparameters.
@@ -90,6 +104,20 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     scale_target : bool, default True
         Centre the target and, before learning, divide by its standard deviation (one for all outputs, which share the
         kernel); starting variances are shares of its square. Everything reported is in the target's own units.
+    likelihood : {"gaussian", "student-t", "poisson", "ordinal"} or Likelihood, default "gaussian"
+        How a measurement arises from f. "gaussian": normal noise. "student-t": errors with four degrees of freedom,
+        among which some are far off. "poisson": counts 0, 1, 2, ... with the rate exp(f). "ordinal": levels in an order
+        (numbers, or an ordered `pandas.Categorical`) that thresholds cut f into. Or a `OneLatent` that is a
+        `Measurement`, at values to start from, in the target's units. Posteriors are exact for "gaussian", by
+        expectation propagation for log-concave likelihoods, by the best variational bound for others ("student-t") and
+        with the iterative solver; hyperparameters, those of the likelihood among them, are learned and averaged alike.
+        All but "gaussian" take one output, and each vertex once.
+    transform : {"none", "log", "auto"}, default "none"
+        The scale that normal noise is on. "log" is for positive, skewed targets such as prices: log y = f + noise,
+        predictions and intervals are of y, and no interval reaches below zero. "auto" fits both where all targets are
+        positive, and keeps the one of larger evidence of y itself, the Jacobian -sum log y included. It is not the
+        default since it takes two fits, and since a mean, an R^2 or an explanation on another scale should not come
+        unasked.
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
         The first two are exact by eigenvectors, the third needs none and is exact to a tolerance
         (`hypergauss.Iterative` sets it). "auto" takes the cheaper by predicted time and memory (``solver_plan_``). The
@@ -112,12 +140,22 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     kernel_ : Kernel
         At the mode of its hyperparameters, in the target's units.
     noise_variance_ : float or None
-        Learned noise variance, averaged where the posterior is; None if the noise of each vertex was given.
+        Learned noise variance, averaged where the posterior is, on the scale of ``transform_``; None if the noise of
+        each vertex was given, and with another likelihood.
+    likelihood_ : Likelihood or None
+        With what was learned of it; None if the noise of each vertex was given.
+    levels_ : array or None
+        The levels in their order, with "ordinal".
+    transform_ : {"none", "log"}
+        The scale that was learned on.
+    transform_evidence_ : dict of name to float, or None
+        With "auto", the log evidence of the targets by each scale.
     mean_ : float or array of shape (L,)
         The constant that f is added to. A kernel that is named has a level with a prior around the mean of the
         measurements, which is this, and the level is part of f; with a given kernel, the learned mean.
     log_marginal_likelihood_ : float
-        Log evidence of the targets, in their own units, at the mode.
+        Log evidence of the targets, in their own units and on their own scale, at the mode: exact with normal noise,
+        else the approximation of expectation propagation or the variational bound.
     hyperparameters_ : dict
         All hyperparameters that were free to be learned, by name, at their mode.
     size_exponent_ : float, dict by relation, or None
@@ -139,10 +177,10 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     hyperparameter_covariance_ : DataFrame or None
         Of hyperparameters on the scale on which they are learned (logarithms of positive ones); `summary` shows
         standard errors and intervals. None where there is no averaging.
-    posterior_ : Posterior or MixedPosterior
-        The process given the measurements, in the target's units, averaged over hyperparameters unless
-        ``integrate=False``; vertices are indices of ``vertices_``. ``predict``, ``sample``, ``explain`` and
-        ``leave_one_out`` are this posterior's.
+    posterior_ : Posterior or MixedPosterior; GaussianLatents or MixedLatents with another likelihood
+        The process given the measurements, in the target's units (of its logarithm with "log"), averaged over
+        hyperparameters unless ``integrate=False``; vertices are indices of ``vertices_``. ``predict``, ``sample``,
+        ``explain`` and ``leave_one_out`` are this posterior's.
     vertices_ : Index
         The names of all vertices.
 
@@ -171,6 +209,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         inference: str = "auto",
         priors: Mapping[str, LogNormal] | None = None,
         scale_target: bool = True,
+        likelihood: str | Likelihood = "gaussian",
+        transform: str | None = "none",
         solver: Choice = "auto",
         inducing: Any = None,
         n_starts: int = 1,
@@ -191,6 +231,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self.inference = inference
         self.priors = priors
         self.scale_target = scale_target
+        self.likelihood = likelihood
+        self.transform = transform
         self.solver = solver
         self.inducing = inducing
         self.n_starts = n_starts
@@ -206,55 +248,48 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         X : array of vertex names, shape (n,)
             The measured vertices. One measured twice is one vertex with two measurements.
         y : array, shape (n,) or (n, L)
-            Measurements; several outputs share the kernel and the noise. A Series whose index names the vertices may
-            have them in another order.
+            Measurements, counts or levels, as the likelihood has them; several outputs share the kernel and the noise.
+            A Series whose index names the vertices may have them in another order.
         noise_variance : array, shape (n,), optional
             The variance of each measurement's noise, if known; it is then not learned.
         """
         draws = self._check_inference()
         start_noise = _checks.positive("noise_variance", self.noise_variance)
         check_flags(self, "scale_target")
-        refuse_idle(
-            self,
-            [
-                Idle(
-                    ("noise_variance",),
-                    lambda _: noise_variance is not None,
-                    "the noise of each measurement is given to `fit`",
-                )
-            ],
-        )
+        likelihood, transform = check_likelihood(self.likelihood), check_transform(self.transform)
+        refuse_idle(self, measurement_rules(likelihood, knows_noise=noise_variance is not None))
         names = as_list(X)
-        work = Work(len(names), learns=len(names) > 1)
+        work = Work(len(names), kind_of_work(likelihood), learns=len(names) > 1)
         blueprint = self._blueprint(work, searches=len(names) > 1, needs_eigenvectors=draws)
         rows = blueprint.domain.rows(names)
         y = in_order_of(X, names, y, argument="y")
+        if not is_gaussian(likelihood):
+            return self._fit_through(likelihood, blueprint, names, rows, y)
         noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
         measured = check_observations(rows, y, noise_variance)
-        centre, scale = self._centre_and_scale(measured)
+        values = np.asarray(y, dtype=np.float64)
+        found = []
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
-            learns = self.learn and measured.num_measurements > 1
-            unit = 1.0 if self.scale_target else float(np.var(measured.mean)) or 1.0
-            how = self._how(blueprint.domain, report, learns=learns, default_priors=default_priors(unit))
-            task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how, draws=draws)
-            if draws and isinstance(self.kernel, Kernel):
-                around = priors_around(task.model(self.kernel), how.priors)
-                task.how = how._replace(priors={**around, **how.priors})
-            fitted = fit(blueprint, task)
+            for each in scales_to_try(transform, values):
+                on_scale = measured if each.name == "none" else check_observations(rows, each.forward(values))
+                task = self._gaussian_task(blueprint, on_scale, start_noise, report, draws=draws)
+                fitted = fit(blueprint, task)
+                log_evidence = fitted.posterior.log_evidence + float(each.log_slope(values).sum())
+                found.append(_Learned(each, task, fitted, log_evidence))
+        best = max(found, key=lambda each: each.log_evidence)
+        fitted, model = best.fitted, best.fitted.model
         warn_unless_converged(fitted.learned, self.max_iterations)
-        warn_of_silence(
-            fitted.model.kernel,
-            blueprint.domain.relations,
-            self._reasons_for_little(measured),
-            little="Predictions will be little more than the mean",
-        )
+        reasons = self._reasons_for_little(measured.mean, measured.num_measurements, len(measured.rows))
+        self._warn_of_silence(blueprint, fitted, reasons)
         self._keep(blueprint, fitted)
-        model = fitted.model
-        self._flat = np.asarray(y).ndim == 1
-        self.noise_variance_ = None if measured.known_variance is not None else _noise(task, fitted)
+        self._flat = values.ndim == 1
+        evidence = {each.transform.name: each.log_evidence for each in found}
+        self.transform_, self.transform_evidence_ = best.transform.name, evidence if transform == "auto" else None
+        self.levels_ = None
+        self.noise_variance_ = None if measured.known_variance is not None else _noise(best.task, fitted)
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
-        self.log_marginal_likelihood_ = self.posterior_.log_evidence
+        self.log_marginal_likelihood_ = best.log_evidence
         self.learning_trace_ = fitted.learned.trace
         self.draws_ = fitted.draws
         return self
@@ -263,6 +298,11 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         """Return whether hyperparameters are drawn, after checks that they can be."""
         if _checks.one_of("inference", self.inference, ("auto", "mcmc")) == "auto":
             return False
+        if not is_gaussian(check_likelihood(self.likelihood)):
+            raise ValueError(
+                "`inference='mcmc'` needs the log evidence in closed form, as normal noise has it. Got another "
+                "`likelihood`. Use `inference='auto'`."
+            )
         if not self.learn:
             raise ValueError(
                 "`inference='mcmc'` draws hyperparameters. Got `learn=False`. Name those to hold in the kernel's "
@@ -277,57 +317,47 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
             )
         return True
 
-    @overload
-    def predict(self, X: Iterable[Any], return_std: Literal[False] = False) -> np.ndarray: ...
+    def _gaussian_task(
+        self, blueprint: Blueprint, measured: Observations, start_noise: float, report: Any, *, draws: bool
+    ) -> GaussianTask:
+        centre, scale = centre_and_scale(measured.mean, **self._units())
+        unit = 1.0 if self.scale_target else float(np.var(measured.mean)) or 1.0
+        learns = self.learn and measured.num_measurements > 1
+        how = self._how(blueprint.domain, report, learns=learns, default_priors=default_priors(unit))
+        task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how, draws=draws)
+        if draws and isinstance(self.kernel, Kernel):
+            around = priors_around(task.model(self.kernel), how.priors)
+            task.how = how._replace(priors={**around, **how.priors})
+        return task
 
-    @overload
-    def predict(self, X: Iterable[Any], return_std: Literal[True], *, include_noise: bool = True) -> Predictions: ...
-
-    def predict(
-        self, X: Iterable[Any], return_std: bool = False, *, include_noise: bool = True
-    ) -> np.ndarray | Predictions:
-        """Predict named vertices.
-
-        Parameters
-        ----------
-        X : array of vertex names, shape (m,)
-            Measured or not.
-        return_std : bool
-            Return (mean, std) instead of the mean alone.
-        include_noise : bool
-            Whether std is that of a new measurement, the default, or of the function f without noise. Where the
-            noise of each measurement was given, that of a new one is not known, and std is that of f.
-
-        Returns
-        -------
-        array of shape (m,) or (m, L), or a pair of them
-        """
-        rows = self._rows(X)
-        mean = self._shaped(self.posterior_.mean(rows))
-        if not return_std:
-            return mean
-        variance = self.posterior_.variance(rows)
-        if include_noise and self.noise_variance_ is not None:
-            variance = variance + self.noise_variance_
-        std = np.sqrt(variance)
-        return Predictions(mean, std if self._flat else np.broadcast_to(std[:, None], mean.shape).copy())
-
-    def predict_covariance(self, X: Iterable[Any]) -> np.ndarray:
-        """Return the joint posterior covariance of f at named vertices, shape (m, m)."""
-        return self.posterior_.covariance(self._rows(X))
-
-    def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
-        """Return n joint draws of f at named vertices, shape (n, m) or (n, m, L)."""
-        count = _checks.count("n", n)
-        rows = self._rows(X)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        draws = self.posterior_.sample(rows, count, rng)
-        return draws[:, :, 0] if self._flat else draws
+    def _fit_through(self, likelihood: Any, blueprint: Blueprint, names: Any, rows: np.ndarray, y: Any) -> Self:
+        """Learn through a likelihood other than normal noise of one variance."""
+        check_once_each(names, rows)
+        target = target_of(likelihood, y, noise_variance=self.noise_variance, **self._units())
+        _checks.same_length("vertices", len(rows), "y", len(target.y))
+        inference = "variational" if blueprint.is_iterative(self.solver) else target.inference
+        with progress(self.verbose) as report:
+            report_plan(report, blueprint)
+            learns = self.learn and len(rows) > 1
+            how = self._how(blueprint.domain, report, learns=learns, default_priors=target.priors)
+            task = MeasurementTask(target, rows, inference=inference, how=how)
+            fitted = fit(blueprint, task)
+        warn_unless_converged(fitted.learned, self.max_iterations)
+        self._warn_of_silence(blueprint, fitted, self._reasons_for_little(target.y, len(rows), len(rows)))
+        self._keep(blueprint, fitted)
+        self.draws_ = None
+        self._flat, self.levels_, self.noise_variance_ = True, target.levels, None
+        self.log_marginal_likelihood_ = task.log_evidence(fitted.learned.log_evidence)
+        self.transform_, self.transform_evidence_ = "none", None
+        self.mean_ = float(fitted.model.mean[0])
+        self.learning_trace_ = fitted.learned.trace
+        return self
 
     def explain(self, vertex: Any, *, output: int = 0) -> Explanation:
         """Return how much each observed vertex, and each hyperedge of this vertex, contributes to its predicted mean.
 
-        Contributions of either kind add up to the prediction.
+        Contributions of either kind add up to the prediction: the mean, on the scale that was learned on; with another
+        likelihood than "gaussian", the latent function.
 
         Parameters
         ----------
@@ -353,58 +383,45 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
           +0.2688  level
         """
         row = int(self._rows([vertex])[0])
-        number = _checks.count("output", output, least=0, most=len(self.posterior_.prior.mean) - 1)
+        function = self._function
+        number = _checks.count("output", output, least=0, most=len(function.prior.mean) - 1)
+        of = {"none": "predicted mean", "log": "predicted mean of the logarithm"}[self.transform_]
         return explain(
-            [(weight, part, number) for weight, part in components(self.posterior_)],
+            [(weight, part, number) for weight, part in components(function)],
             row,
             vertices=self.vertices_,
             H=self.H,
-            of="predicted mean",
-            with_values=True,
+            of="latent function" if self._is_through_likelihood else of,
+            with_values=not self._is_through_likelihood,
         )
 
-    def leave_one_out(self) -> pd.DataFrame:
-        """Return the prediction of each measured vertex from all others, in closed form, in the order of `fit`.
+    def _units(self) -> dict[str, bool]:
+        """Return whether a target is divided by its spread, and centred.
 
-        Columns ``mean`` and ``std`` (noise included), and with several outputs ``mean_0``, ``mean_1``, ...; indexed by
-        vertex name.
+        Without learning, hyperparameters are taken in the target's own units. A mean that is to be learned is learned
+        relative to the data's, also without scaling.
         """
-        check_is_fitted(self)
-        left_out = self.posterior_.leave_one_out()
-        names = self.vertices_[self.posterior_.sites.rows]
-        columns = ["mean"] if self._flat else [f"mean_{j}" for j in range(left_out.mean.shape[1])]
-        table = pd.DataFrame(left_out.mean, index=names, columns=columns)
-        return table.assign(std=np.sqrt(left_out.variance))
+        return {"scales": self.scale_target and self.learn, "centres": self.scale_target or self.learn}
 
-    def _shaped(self, columns: np.ndarray) -> np.ndarray:
-        return columns[:, 0] if self._flat else columns
-
-    def _centre_and_scale(self, measured: Observations) -> tuple[np.ndarray, float]:
-        """Return each output's mean and the common standard deviation; 0 and 1 where they are not wanted.
-
-        A mean that is to be learned is learned relative to the data's, also without scaling.
-        """
-        if not (self.scale_target or self.learn):
-            return np.zeros(measured.mean.shape[1]), 1.0
-        largest = np.abs(measured.mean).max() or 1.0
-        shares = measured.mean / largest  # squares of what is at most one do not overflow
-        centre = shares.mean(axis=0)
-        spread = float(np.sqrt(((shares - centre) ** 2).mean()))
-        # Without learning, hyperparameters are taken in the target's own units.
-        scale = spread * float(largest) if self.scale_target and self.learn and spread > 1e-12 else 1.0
-        return centre * largest, scale
-
-    def _reasons_for_little(self, measured: Observations) -> list[str]:
+    def _reasons_for_little(self, y: np.ndarray, count: int, num_vertices: int) -> list[str]:
         """Return why there is little to learn from measurements, if so."""
         if not self.learn:
             return []
-        if measured.num_measurements == 1:
+        if count == 1:
             return ["there is one measurement only: hyperparameters keep their starting values"]
-        if len(measured.rows) == 1:
+        if num_vertices == 1:
             return ["only one vertex was measured"]
-        if np.ptp(measured.mean, axis=0).max() == 0:
+        if np.ptp(y, axis=0).max() == 0:
             return ["all measurements are equal: the noise and the variance shrink towards zero"]
         return []
+
+    def _warn_of_silence(self, blueprint: Blueprint, fitted: Fitted, reasons: list[str]) -> None:
+        warn_of_silence(
+            fitted.model.kernel,
+            blueprint.domain.relations,
+            reasons,
+            little="Predictions will be little more than the mean",
+        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

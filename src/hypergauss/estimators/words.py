@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from hypergauss.likelihoods import Poisson
+
 
 def meaning(name: str, value: Any, model: Any) -> str:
     """Return what a hyperparameter means, at the value that an estimator has learned."""
@@ -46,6 +48,13 @@ def _epsilon(value: Any, _: Any) -> str:
 def _variance(value: Any, model: Any) -> str:
     size = float(np.max(value))
     if not hasattr(model, "classes_"):
+        if model.transform_ == "log" or isinstance(model.likelihood_, Poisson):
+            factor = math.exp(math.sqrt(size))
+            return (
+                f"Variation that the hypergraph can explain: values differ by a factor of about {factor:.3g}, a priori."
+            )
+        if model.levels_ is not None:
+            return "Variation that the hypergraph can explain, where 1 is that of a single vertex's level by chance."
         return f"Variation that the hypergraph can explain: values spread by about ±{math.sqrt(size):.3g}, a priori."
     border = "Small: classes overlap." if size < 1 else "Large: most vertices are clearly of one class."
     return f"How sure class borders are. {border}"
@@ -66,6 +75,8 @@ _MEANINGS: dict[str, Callable[[Any, Any], str]] = {
     "coefficients": _always("The learned filter: the weight of each part of the spectrum, smooth parts first."),
     "variance": _variance,
     "noise_variance": _noise,
+    "scale": _always("How large the errors of single measurements are as a rule; some are far larger."),
+    "degrees_of_freedom": _always("How rare large errors are: below 5 some are far off, beyond 30 errors are normal."),
     "mean": _always("What is expected of a vertex about which nothing is known."),
     "epsilon": _epsilon,
     "first_threshold": _always("Where the lowest class ends, on the scale of the latent function."),

@@ -35,13 +35,20 @@ class GaussianLatents(NamedTuple):
 
     @classmethod
     def of(
-        cls, model: LatentModel, sites: NaturalSites, solver: Solver, coupling: np.ndarray | None = None
+        cls,
+        model: LatentModel,
+        sites: NaturalSites,
+        solver: Solver,
+        coupling: np.ndarray | None = None,
+        *,
+        unit: float = 1.0,
     ) -> GaussianLatents:
-        """Condition each latent function on its sites at the solver's vertices."""
+        """Condition each latent function, in units of some size, on its sites at the solver's vertices."""
+        least = _NO_PRECISION / unit**2
         posteriors = []
         for latent, mean in enumerate(model.mean):
             precision = sites.precision[:, latent]
-            precision = np.where(np.abs(precision) < _NO_PRECISION, _NO_PRECISION, precision)
+            precision = np.where(np.abs(precision) < least, least, precision)
             found = Sites(solver.rows, (sites.shift[:, latent] / precision)[:, None], 1 / precision)
             posteriors.append(solver.posterior(Prior(model.kernel, np.array([mean])), found))
         return cls(tuple(posteriors), model.likelihood, coupling)

@@ -148,8 +148,12 @@ def move_sites(
     n = len(start.shift)
     enough, near = tolerance * n, _NEAR * n
     sites, here = start, attempt(start)
+    if not here.is_possible:
+        # Under other hyperparameters, sites of negative precision may leave nothing of the prior.
+        sites = NaturalSites.empty(*start.shift.shape)
+        here = attempt(sites)
     step, taken = 1.0, 0
-    mixes = model.likelihood.is_log_concave or bool(start.precision.any())
+    mixes = model.likelihood.is_log_concave or bool(sites.precision.any())
     while taken < _MOST_STEPS and step > _SHORTEST:
         trial = _standing(model, sites, here).towards(here.target, step)
         there, taken = attempt(trial), taken + 1

@@ -9,12 +9,13 @@ the latents. A likelihood of your own needs one formula: with one latent functio
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.special import ndtr
 
 from hypergauss import parameters
-from hypergauss.likelihoods.quadrature import expectation, gaussian_nodes, trapezoid
+from hypergauss.likelihoods.quadrature import concave_nodes, expectation, gaussian_nodes, trapezoid
 from hypergauss.parameters import Parametrised
 
 _STEP = 1e-20
@@ -231,16 +232,45 @@ class OneLatent(Likelihood):
         return Expectation(value @ weights, (slope @ weights)[:, None], in_variance[:, None])
 
     def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
-        """Return log Z = log E p by quadrature, under p at nodes z: Z' = Z E z / std, Z'' = Z E(z^2 - 1) / variance."""
-        z, weights = trapezoid()
+        """Return log Z = log E p by quadrature, under p at nodes z: Z' = Z E z / std, Z'' = Z E(z^2 - 1) / variance.
+
+        Nodes are where likelihood times Gaussian is, if that is log-concave; else they are the Gaussian's, and narrow
+        densities need a `tilted` of their own.
+        """
+        z, p, log_scale = self._tilted_nodes(mean[:, 0], np.sqrt(variance[:, 0]), y)
+        std, total = np.sqrt(variance[:, 0]), p.sum(axis=1)
+        slope = (p * z).sum(axis=1) / (total * std)
+        # Around the mean of z, where squares of what is far out would cost digits.
+        centre = ((p * z).sum(axis=1) / total)[:, None]
+        bend = ((p * (z - centre) ** 2).sum(axis=1) / total - 1) / std**2
+        return Tilted(np.log(total) + log_scale, slope[:, None], bend[:, None])
+
+    def pull_back_tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient as the mean of that of log p under the tilted density, whose nodes have no part in it."""
         std = np.sqrt(variance[:, 0])
-        log_p = self.pointwise(gaussian_nodes(mean[:, 0], variance[:, 0], z), y[:, None])
-        top = log_p.real.max(axis=1, keepdims=True)
-        p = np.exp(log_p - top) * weights
-        total = p.sum(axis=1)
-        slope = (p @ z) / (total * std)
-        bend = (p @ (z**2 - 1)) / (total * std**2) - slope**2
-        return Tilted(np.log(total) + top[:, 0], slope[:, None], bend[:, None])
+        z, p, _ = self._tilted_nodes(mean[:, 0], std, y)
+        f = mean + std[:, None] * z
+        shares = p / p.sum(axis=1, keepdims=True)
+        return parameters.pull_back(self, lambda own: own.pointwise(f, y[:, None]), shares)
+
+    def _tilted_nodes(
+        self, mean: np.ndarray, std: np.ndarray, y: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return nodes z, likelihood times weights there up to a factor for each row, and the factors' logarithms."""
+        if self.is_log_concave:
+            z, spacing = concave_nodes(
+                lambda t: self.pointwise(mean + std * t, y) - t**2 / 2,
+                lambda t: std * self.with_slope(mean + std * t, y)[1] - t,
+                len(y),
+            )
+            log_p = self.pointwise(mean[:, None] + std[:, None] * z, y[:, None]) - z**2 / 2
+            log_p = log_p + np.log(spacing / np.sqrt(2 * np.pi))
+        else:
+            nodes, weights = trapezoid()
+            z = np.broadcast_to(nodes, (len(y), len(nodes)))
+            log_p = self.pointwise(mean[:, None] + std[:, None] * z, y[:, None]) + np.log(weights)
+        top = log_p.max(axis=1, keepdims=True)
+        return z, np.exp(log_p - top), top[:, 0]
 
     def with_slope(self, latent: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return `pointwise` and its first derivative in the latent, by one complex step."""
@@ -287,6 +317,23 @@ class Moments(NamedTuple):
 class Measurement(Likelihood):
     """A likelihood of numbers: measurements or counts."""
 
+    @property
+    def is_discrete(self) -> bool:
+        """Whether observations are whole numbers, 0 the least."""
+        return False
+
+    def rescaled(self, scale: float) -> Self | None:  # noqa: ARG002
+        """Return the likelihood of c + scale * y around c + scale * f; None where it is not of errors around f."""
+        return None
+
     @abstractmethod
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:
         """Return E y and Var y = E Var(y | f) + Var E(y | f) for independent f_l ~ N(mean_l, variance_l)."""
+
+    def cumulative(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return P(observation <= y) for independent f_l ~ N(mean_l, variance_l), shape (n,).
+
+        That of a normal distribution with the same moments, unless a likelihood knows better.
+        """
+        centre, spread = self.moments(mean, variance)
+        return ndtr((y - centre) / np.sqrt(spread))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaincc, gammaln, ndtr, polygamma
 
 from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent
+from hypergauss.likelihoods.quadrature import DROP, NUM_POINTS, expectation
 
 
 class Poisson(OneLatent, Measurement):
@@ -22,6 +23,10 @@ class Poisson(OneLatent, Measurement):
     >>> print(mean.round(3), variance.round(3))
     [1.649] [6.319]
     """
+
+    @property
+    def is_discrete(self) -> bool:  # noqa: D102
+        return True
 
     @property
     def is_log_concave(self) -> bool:  # noqa: D102
@@ -44,6 +49,34 @@ class Poisson(OneLatent, Measurement):
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:  # noqa: D102
         rate = _expected_rate(mean, variance)
         return Moments(rate, rate + np.expm1(variance[:, 0]) * rate**2)
+
+    def cumulative(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return P(count <= y) = P(f < log G), G from the Gamma distribution with shape floor(y) + 1 and scale 1.
+
+        Of f and log G the one that varies less is integrated over, since the other's distribution function is then
+        smooth between its nodes.
+        """
+        shape = np.maximum(np.floor(y), 0.0) + 1.0
+        m, v = mean[:, 0], variance[:, 0]
+        found = np.empty(len(m))
+        narrow = v < polygamma(1, shape)
+        k = shape[narrow, None]
+        found[narrow] = expectation(lambda f: gammaincc(k, np.exp(f)), m[narrow], v[narrow])
+        log_g, weights = _log_gamma_nodes(shape[~narrow])
+        found[~narrow] = (weights * ndtr((log_g - m[~narrow, None]) / np.sqrt(v[~narrow, None]))).sum(axis=1)
+        return np.where(y < 0, 0.0, found)
+
+
+def _log_gamma_nodes(shape: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return nodes and weights for the logarithm of a Gamma variable, each of shape (n, points).
+
+    With t = log(G / shape) its density is exp(-shape (e^t - 1 - t)) up to a factor, exp(-DROP) at both ends.
+    """
+    share = DROP / shape
+    left, right = -share - np.sqrt(2 * share), np.log1p(share + np.sqrt(2 * share))
+    t = left[:, None] + (right - left)[:, None] * np.linspace(0, 1, NUM_POINTS)
+    weights = np.exp(-shape[:, None] * (np.expm1(t) - t))
+    return np.log(shape)[:, None] + t, weights / weights.sum(axis=1, keepdims=True)
 
 
 def _expected_rate(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
 from hypergauss import _checks
-from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent
+from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent, Tilted
 from hypergauss.parameters import positive
 
 
@@ -57,6 +58,16 @@ class Gaussian(OneLatent, Measurement):
         return Expectation(
             self.expected_log_density(mean, variance, y), (y[:, None] - mean) / self.noise_variance, in_variance
         )
+
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+        """Return log N(y; mean, variance + noise_variance) and its derivatives."""
+        total = variance[:, 0] + self.noise_variance
+        away = y - mean[:, 0]
+        log_z = -(away**2 / total + np.log(2 * np.pi * total)) / 2
+        return Tilted(log_z, (away / total)[:, None], (-1 / total)[:, None])
+
+    def rescaled(self, scale: float) -> Self:  # noqa: D102
+        return type(self)(float(self.noise_variance) * scale**2, fixed=self.fixed)
 
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:  # noqa: D102
         return Moments(mean[:, 0], variance[:, 0] + self.noise_variance)

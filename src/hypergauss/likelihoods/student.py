@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from scipy.special import loggamma
+from scipy.special import loggamma, ndtr
 
 from hypergauss import _checks
-from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent
-from hypergauss.parameters import positive
+from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent, Tilted
+from hypergauss.likelihoods.quadrature import DROP
+from hypergauss.parameters import positive, pull_back
 
 #: Points of the trapezoidal rule in u, and the u beyond which exp(-exp(u)) is below rounding.
 _NUM_POINTS, _HIGH = 80, float(np.log(37.0))
+#: Of nodes in the logarithm of a precision, relative to how narrow its density is at least.
+_SPACING = 0.4
 
 
 class StudentT(OneLatent, Measurement):
@@ -86,6 +89,55 @@ class StudentT(OneLatent, Measurement):
             (factor * in_square * -2 * residual)[:, None],
             (factor * in_variance)[:, None],
         )
+
+    def tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Tilted:
+        r"""Return log Z by the mixture that Student's distribution is: normal errors of variance scale^2 / t, t Gamma.
+
+        With d = y - mean, S = variance + scale^2 / t and averages under the density of t times N(d; 0, S), the slope is
+        E d / S and the bend E (d^2 / S^2 - 1 / S) - slope^2. In log t the integrand is smooth however narrow the
+        errors are, where nodes in f step over them.
+        """
+        d = y - mean[:, 0]
+        u, log_weights = self._log_precisions((d / np.real(self.scale)) ** 2)
+        total = variance + self.scale**2 * np.exp(-u)
+        log_p = log_weights - (d[:, None] ** 2 / total + np.log(2 * np.pi * total)) / 2
+        top = log_p.real.max(axis=1, keepdims=True)
+        p = np.exp(log_p - top)
+        mass = p.sum(axis=1)
+        pull = d[:, None] / total
+        slope = (p * pull).sum(axis=1) / mass
+        bend = (p * (pull**2 - 1 / total)).sum(axis=1) / mass - slope**2
+        return Tilted(np.log(mass) + top[:, 0], slope[:, None], bend[:, None])
+
+    def pull_back_tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the gradient by complex steps of the mixture."""
+        return pull_back(self, lambda own: own.tilted(mean, variance, y).log_z, 1.0)
+
+    def cumulative(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return P(measurement <= y), the same mixture of normal distribution functions."""
+        u, log_weights = self._log_precisions(np.zeros(len(y)))
+        spread = np.sqrt(variance + self.scale**2 * np.exp(-u))
+        return (np.exp(log_weights) * ndtr((y - mean[:, 0])[:, None] / spread)).sum(axis=1)
+
+    def _log_precisions(self, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return nodes u = log t and the logarithms of their weights, for squared residuals over scale^2, shape (n,).
+
+        The density of u is exp(nu/2 (u - e^u)) up to a constant. Times a normal density it falls by the exponent
+        (nu + 1)/2 left of log((nu + 1) / (nu + square)), and is no narrower than sqrt(2 / (nu + 1)).
+        The points carry no derivative.
+        """
+        nu = float(np.real(self.degrees_of_freedom))
+        share = 2 * DROP / nu
+        high = np.log1p(share + np.sqrt(2 * share))
+        low = np.log((nu + 1) / (nu + 1 + np.real(square))) - share - np.sqrt(2 * share)
+        size = int(np.ceil((high - low).max(initial=0.0) / (_SPACING * np.sqrt(2 / (nu + 1))))) + 1
+        u = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, size)
+        half = self.degrees_of_freedom / 2
+        log_constant = half * np.log(half) - loggamma(half)
+        return u, log_constant + half * (u - np.exp(u)) + np.log((high - low) / (size - 1))[:, None]
+
+    def rescaled(self, scale: float) -> Self:  # noqa: D102
+        return type(self)(float(self.scale) * scale, float(self.degrees_of_freedom), fixed=self.fixed)
 
     def moments(self, mean: np.ndarray, variance: np.ndarray) -> Moments:
         """Return E y and Var y: an infinite variance up to two degrees of freedom, and neither (NaN) up to one."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, metrics
@@ -21,14 +20,14 @@ from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
+from hypergauss.inference.predictive import level_numbers
 from hypergauss.kernels import Product, SpectralKernel, Standardised, Sum
 from hypergauss.solvers.contributions import EdgeValues, edge_values
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 from hypergauss.spectrum.leading import leading_subspace
 
-#: Of intervals, and how many standard deviations that is.
+#: Of intervals.
 _LEVEL = 0.9
-_HALF = float(norm.ppf(0.5 + _LEVEL / 2))
 #: Hyperedges shown for a vertex, vertices worth observing, and points of the calibration figure.
 _SPEAKING, _NEXT, _POINTS = 8, 10, 1500
 
@@ -50,7 +49,10 @@ def page_content(
     rows = model._rows(known.index)
     predicted = _classes(model) if is_classifier else _numbers(model)
     seen = np.full(len(domain.vertices), None, dtype=object)
-    seen[rows] = _checks.positions(known, model.classes_).tolist() if is_classifier else _rounded(known)
+    if is_classifier:
+        seen[rows] = _checks.positions(known, model.classes_).tolist()
+    else:
+        seen[rows] = _rounded(known if model.levels_ is None else _level_values(model, known))
     x, y = _layout(model)
     next_vertices = [] if _is_sampled(model) else _next(model, domain)
     return {
@@ -106,12 +108,16 @@ def _summary(domain: Domain, observed: int) -> list[tuple[str, str]]:
 
 def _numbers(model: HypergraphGPRegressor) -> dict[str, Any]:
     mean, std = model.predict(model.vertices_, return_std=True)
-    return {
-        "mean": _rounded(mean),
-        "low": _rounded(mean - _HALF * std),
-        "high": _rounded(mean + _HALF * std),
-        "uncertainty": _rounded(std),
-    }
+    low, high = model.predict_quantiles(model.vertices_, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2]).T
+    if model.levels_ is not None:
+        low, high = (_level_values(model, ends) for ends in (low, high))
+    return {"mean": _rounded(mean), "low": _rounded(low), "high": _rounded(high), "uncertainty": _rounded(std)}
+
+
+def _level_values(model: HypergraphGPRegressor, levels: Any) -> np.ndarray:
+    """Return levels as numbers: as they are, or their places in the order."""
+    assert model.levels_ is not None
+    return level_numbers(model.levels_)[_checks.positions(levels, model.levels_)]
 
 
 def _classes(model: HypergraphGPClassifier) -> dict[str, Any]:
@@ -152,15 +158,15 @@ def _calibration(assessment: Assessment, domain: Domain, is_classifier: bool) ->
             "bins": [[_finite(bins.confidence[b]), _finite(bins.accuracy[b]), int(bins.counts[b])] for b in full],
         }
     rows = domain.rows(held.index)
-    covered = metrics.interval_coverage(held["observed"], held["mean"], held["std"], _LEVEL)
+    covered = float(((held["observed"] >= held["low"]) & (held["observed"] <= held["high"])).mean())
     kept = np.linspace(0, len(held) - 1, min(len(held), _POINTS)).round().astype(int)
     some = f" {len(kept):,} of {len(held):,} are drawn." if len(kept) < len(held) else ""
-    points = zip(held["observed"].iloc[kept], held["mean"].iloc[kept], held["std"].iloc[kept], rows[kept], strict=True)
+    drawn = held[["observed", "mean", "low", "high"]].to_numpy(dtype=float)[kept]
     return {
         "title": "Can its intervals be believed?",
         "text": f"Each observed vertex against its prediction from the others. {covered:.0%} of the {_LEVEL:.0%} "
         f"intervals hold the observation; those that miss it are orange.{some}",
-        "points": [[_finite(o), _finite(m), _finite(_HALF * s), int(row)] for o, m, s, row in points],
+        "points": [[*map(_finite, point), int(row)] for point, row in zip(drawn, rows[kept], strict=True)],
     }
 
 
@@ -207,7 +213,7 @@ def _speaking(model: Any, domain: Domain, predicted: Mapping[str, Any]) -> dict[
     is_regressor = isinstance(model, HypergraphGPRegressor)
     target = np.zeros(len(domain.vertices), dtype=int) if is_regressor else np.asarray(predicted["predicted"])
     values: Any = 0.0
-    for weight, part in components(model.posterior_):
+    for weight, part in components(model._function if is_regressor else model.posterior_):
         told = [edge_values(posterior) for posterior in ([part] if is_regressor else part.posteriors)]
         if not told[0]:
             return None

@@ -99,11 +99,11 @@
       }
       $("calibration").append(svg);
     } else {
-      const points = D.calibration.points, [a, b] = range(points.flatMap((p) => [p[0], p[1] - p[2], p[1] + p[2]])), pad = (b - a) * 0.03;
+      const points = D.calibration.points, [a, b] = range(points.flatMap((p) => [p[0], p[2], p[3]])), pad = (b - a) * 0.03;
       const { svg, X, Y } = frame(size, [a - pad, b + pad], [a - pad, b + pad], { x: "observed", y: "predicted without it", title: D.calibration.title });
-      for (const [observed, mean, half, i] of points) {
-        const colour = Math.abs(observed - mean) <= half ? "var(--for)" : "var(--against)";
-        svg.append(make("svg:line", { x1: X(observed), x2: X(observed), y1: Y(mean - half), y2: Y(mean + half), stroke: colour, "stroke-opacity": 0.35 }));
+      for (const [observed, mean, low, high, i] of points) {
+        const colour = low <= observed && observed <= high ? "var(--for)" : "var(--against)";
+        svg.append(make("svg:line", { x1: X(observed), x2: X(observed), y1: Y(low), y2: Y(high), stroke: colour, "stroke-opacity": 0.35 }));
         svg.append(make("svg:circle", { cx: X(observed), cy: Y(mean), r: 3, fill: colour, "fill-opacity": 0.8 }, make("svg:title", {}, `${V.names[i]}: observed ${number(observed)}, predicted ${number(mean)}`)));
       }
       $("calibration").append(svg);

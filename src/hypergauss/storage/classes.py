@@ -86,8 +86,13 @@ class Stored(NamedTuple):
     later: Mapping[str, Any] = MappingProxyType({})
 
     def take(self, held: Any) -> dict[str, Any]:
-        """Return what makes up an object."""
-        return {name: getattr(held, name) for name in self.state} if self.taker is None else self.taker(held)
+        """Return what makes up an object, without what earlier files do without where it says no more than they do."""
+        whole = {name: getattr(held, name) for name in self.state} if self.taker is None else self.taker(held)
+        return {name: value for name, value in whole.items() if not self._goes_without_saying(name, value)}
+
+    def _goes_without_saying(self, name: str, value: Any) -> bool:
+        usual = self.later.get(name, ...)
+        return value is usual or (isinstance(usual, str) and isinstance(value, str) and value == usual)
 
     def make(self, state: Mapping[str, Any]) -> Any:
         """Return an object of all that makes one up and nothing else."""
@@ -205,8 +210,19 @@ _LATER = {"hyperparameter_posterior_": None, "draws_": None}
 ESTIMATORS = {
     "HypergraphGPRegressor": Stored(
         HypergraphGPRegressor,
-        (*_LEARNED, "_flat", "noise_variance_", "mean_", "log_marginal_likelihood_", "learning_trace_", "draws_"),
-        later=_LATER,
+        (
+            *_LEARNED,
+            "_flat",
+            "noise_variance_",
+            "mean_",
+            "log_marginal_likelihood_",
+            "learning_trace_",
+            "draws_",
+            "transform_",
+            "transform_evidence_",
+            "levels_",
+        ),
+        later={**_LATER, "transform_": "none", "transform_evidence_": None, "levels_": None},
     ),
     "HypergraphGPClassifier": Stored(
         HypergraphGPClassifier, (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_"), later=_LATER

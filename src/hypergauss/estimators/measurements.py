@@ -1,0 +1,211 @@
+"""Targets of a regressor and the likelihoods that they are seen through: checked, scaled, and learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from hypergauss import _checks
+from hypergauss.estimators.defaults import (
+    default_class_priors,
+    default_count_priors,
+    default_likelihood_priors,
+    default_priors,
+)
+from hypergauss.estimators.levels import numbered
+from hypergauss.estimators.observation_models import is_ordinal
+from hypergauss.estimators.parts import chosen_part
+from hypergauss.estimators.tasks import Attempt, How, LatentTask
+from hypergauss.hypergraph.names import plain
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.latents import GaussianLatents
+from hypergauss.kernels import Kernel
+from hypergauss.learning.priors import LogNormal
+from hypergauss.likelihoods import Likelihood, Measurement, OrderedProbit, Poisson, StudentT
+from hypergauss.solvers.sites import NaturalSites
+
+#: More levels than this are measurements.
+_MOST_LEVELS = 50
+
+
+class Target(NamedTuple):
+    """What was observed, as a likelihood takes it.
+
+    Attributes
+    ----------
+    y : array, shape (n,)
+        Numbers; those of levels, from 0.
+    likelihood : Likelihood
+        At the values to start from, in units of (y - centre) / scale.
+    centre, scale : float
+        What takes y to the units that learning works in: 0 and 1 but where errors are around f.
+    mean : float or None
+        Around what the latent function is, in these units; None if that is to be learned.
+    levels : array of C, or None
+        The levels in their order, if y holds numbers of them.
+    priors : dict of name to LogNormal
+        Of hyperparameters that the user says nothing of.
+    """
+
+    y: np.ndarray
+    likelihood: Likelihood
+    centre: float
+    scale: float
+    mean: float | None
+    levels: np.ndarray | None
+    priors: Mapping[str, LogNormal]
+
+    @property
+    def inference(self) -> str:
+        """How its posterior is found: propagation need not settle where a likelihood is not log-concave."""
+        return "ep" if self.likelihood.is_log_concave else "variational"
+
+
+def target_of(likelihood: str | Likelihood, y: Any, *, noise_variance: float, scales: bool, centres: bool) -> Target:
+    """Return what was observed for a likelihood, checked.
+
+    Parameters
+    ----------
+    likelihood : str or Likelihood
+        As `check_likelihood` has it, other than "gaussian"; one that is given is in the units of y.
+    y : array, shape (n,)
+        Numbers; of levels also an ordered `pandas.Categorical`.
+    noise_variance : float
+        Of errors around f, to start from, in the units of learning.
+    scales, centres : bool
+        Whether errors around f are learned in units of the target's spread, and around its mean.
+    """
+    if is_ordinal(likelihood):
+        return _levels(likelihood, y)
+    values = _numbers(y)
+    if likelihood == "student-t":
+        given: Likelihood | None = None
+    else:
+        given = Poisson() if isinstance(likelihood, str) else likelihood
+    if isinstance(given, Measurement) and given.rescaled(1.0) is None:
+        if given.is_discrete:
+            _check_counts(values)
+        is_poisson = isinstance(given, Poisson)
+        # Half a count more: counts that are all zero have a rate too.
+        mean = float(np.log((values.sum() + 0.5) / len(values))) if is_poisson else None
+        priors = default_count_priors() if is_poisson else default_likelihood_priors()
+        return Target(values, given, 0.0, 1.0, mean, None, priors)
+    centre, scale = centre_and_scale(values[:, None], scales=scales, centres=centres)
+    unit = 1.0 if scales else float(np.var(values)) or 1.0
+    start = StudentT(np.sqrt(noise_variance)) if given is None else given.rescaled(1 / scale)  # type: ignore[attr-defined]
+    return Target(values, start, float(centre[0]), scale, 0.0, None, default_priors(unit))
+
+
+def check_once_each(names: Any, rows: np.ndarray) -> None:
+    """Refuse a vertex that was observed twice, which normal noise alone merges without loss."""
+    unique, counts = np.unique(rows, return_counts=True)
+    repeated = unique[counts > 1]
+    if len(repeated):
+        name = plain(names[int(np.flatnonzero(rows == repeated[0])[0])])
+        raise ValueError(
+            f"`vertices` must be observed once each with this likelihood. Got {name!r}"
+            f"{_checks.others(len(repeated) - 1)} more often. Keep one observation of each, or use "
+            "`likelihood='gaussian'`."
+        )
+
+
+def centre_and_scale(y: np.ndarray, *, scales: bool, centres: bool) -> tuple[np.ndarray, float]:
+    """Return each output's mean and the common standard deviation; 0 and 1 where they are not wanted."""
+    if not centres:
+        return np.zeros(y.shape[1]), 1.0
+    largest = np.abs(y).max() or 1.0
+    shares = y / largest  # squares of what is at most one do not overflow
+    centre = shares.mean(axis=0)
+    spread = float(np.sqrt(((shares - centre) ** 2).mean()))
+    return centre * largest, spread * float(largest) if scales and spread > 1e-12 else 1.0
+
+
+def _numbers(y: Any) -> np.ndarray:
+    if y is None:
+        raise ValueError("Learning requires y to be passed, but the target y is None.")
+    values = _checks.finite_array("y", y, missing="Leave unmeasured vertices out: they are what is predicted.")
+    if values.ndim != 1:
+        raise ValueError(
+            f"`y` must have shape (n,), one number a vertex: several outputs go with `likelihood='gaussian'`. Got "
+            f"{values.shape}. Fit them one by one."
+        )
+    return values
+
+
+def _check_counts(values: np.ndarray) -> None:
+    bad = values[(values < 0) | (values != np.round(values))]
+    if len(bad):
+        raise ValueError(
+            f"`y` must hold counts, whole numbers from 0, for this likelihood. Got {bad[0]:g}"
+            f"{_checks.others(len(bad) - 1)}. Use `likelihood='gaussian'` for measurements, with `transform='log'` if "
+            "they are positive."
+        )
+
+
+def _levels(likelihood: Any, y: Any) -> Target:
+    labels = _checks.labels("y", y, missing="Leave vertices without a level out: they are what is predicted.")
+    codes, levels = numbered(labels, y, is_ordinal=True)
+    if not 2 <= len(levels) <= _MOST_LEVELS:
+        raise ValueError(
+            f"`likelihood='ordinal'` is of levels, 2 to {_MOST_LEVELS} of them, that vertices share. Got "
+            f"{len(levels)} in {len(labels)} observations. Use `likelihood='gaussian'` for measurements."
+        )
+    if isinstance(likelihood, OrderedProbit) and likelihood.num_classes != len(levels):
+        raise ValueError(f"`likelihood` is for {likelihood.num_classes} levels. Got {len(levels)} in `y`.")
+    start = likelihood if isinstance(likelihood, OrderedProbit) else OrderedProbit.from_labels(codes)
+    return Target(codes.astype(float), start, 0.0, 1.0, 0.0, levels, default_class_priors())
+
+
+class MeasurementTask(LatentTask):
+    """Numbers or levels through a likelihood, each vertex once, learned as (y - centre) / scale.
+
+    Parameters
+    ----------
+    target : Target
+        What was observed.
+    rows : array of int, shape (n,)
+        Where.
+    inference : {"ep", "variational"}
+        How the posterior is found.
+    how : How
+        Settings.
+    """
+
+    def __init__(self, target: Target, rows: np.ndarray, *, inference: str, how: How) -> None:
+        scaled = (target.y - target.centre) / target.scale
+        super().__init__(target.likelihood, rows, scaled, inference=inference, batch_size=None, how=how)
+        self.target = target
+
+    def restricted_to(self, size: int) -> Self:
+        """Return the task on so many observations: of each level in proportion, and at least one."""
+        kinds = np.zeros(len(self.rows)) if self.target.levels is None else self.y
+        chosen = chosen_part(kinds, size)
+        part = self.target._replace(y=self.target.y[chosen])
+        return type(self)(part, self.rows[chosen], inference=self.inference, how=self.how)
+
+    def model(self, kernel: Kernel) -> LatentModel:  # noqa: D102
+        model, mean = super().model(kernel), self.target.mean
+        # Beside a mean that is free, a kernel's level has nothing to say and does no harm.
+        fixed = () if mean is None else model.fixed
+        return LatentModel(kernel, self.likelihood, np.array([mean or 0.0]), fixed)
+
+    def reported(self, model: LatentModel) -> LatentModel:  # noqa: D102
+        centre, scale = self.target.centre, self.target.scale
+        own = model.likelihood.rescaled(scale) if isinstance(model.likelihood, Measurement) else None
+        if own is None:
+            return model
+        return LatentModel(model.kernel.scaled(scale**2), own, centre + scale * model.mean, model.fixed)
+
+    def log_evidence(self, attempt_value: float) -> float:
+        """Return the log evidence of y from that of the scaled target."""
+        return attempt_value - len(self.y) * float(np.log(self.target.scale))
+
+    def _conditioned(self, attempt: Attempt) -> GaussianLatents:
+        """Return the latents given the sites that an attempt ended with, both in the units of y."""
+        centre, scale = self.target.centre, self.target.scale
+        sites = attempt.learned.state
+        precision = sites.precision / scale**2
+        moved = NaturalSites(sites.shift / scale + precision * centre, precision)
+        return GaussianLatents.of(self.reported(attempt.learned.model), moved, attempt.solver, unit=scale)
