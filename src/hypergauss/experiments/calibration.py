@@ -233,9 +233,11 @@ def interval_table(scores: pd.DataFrame) -> Table:
     """Return the mean share of values that intervals cover."""
     columns = [c for c in scores.columns if c not in ("hyperparameters", "n", "seed")]
     rows = []
-    for _, part in scores.groupby(["hyperparameters", "n"], sort=False):
-        cells = [f"{part[c].mean():.3f} ± {part[c].sem():.3f}" for c in columns]
-        rows.append([part["hyperparameters"].iloc[0], f"{int(part["n"].iloc[0])}", *cells, str(len(part))])
+    for truth in scores["hyperparameters"].unique():
+        for n in scores["n"].unique():
+            part = scores[(scores["hyperparameters"] == truth) & (scores["n"] == n)]
+            cells = [f"{part[c].mean():.3f} ± {part[c].sem():.3f}" for c in columns]
+            rows.append([str(truth), str(n), *cells, str(len(part))])
     header = ["hyperparameters", "measured", *columns, "draws"]
     return make_table(f"Intervals that cover, {NUM_VERTICES} vertices", header, rows)
 
