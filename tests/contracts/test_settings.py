@@ -80,7 +80,13 @@ _OF_VERTICES = {
 #: Another value of each parameter, at which answers must differ from the usual one's.
 MOVED = {
     HypergraphGPRegressor: {**_OF_VERTICES, "noise_variance": 0.7, "scale_target": False},
-    HypergraphGPClassifier: {**_OF_VERTICES, "likelihood": "logit", "inference": "laplace", "batch_size": 3},
+    HypergraphGPClassifier: {
+        **_OF_VERTICES,
+        "likelihood": "logit",
+        "inference": "laplace",
+        "batch_size": 3,
+        "calibrate": True,
+    },
     HypergraphGPLVM: {
         "n_components": 3,
         "nu": 0.7,

@@ -176,6 +176,7 @@ def plan_solver(
     rank: int | None = None,
     needs_eigenvectors: bool = False,
     is_dense: bool = False,
+    num_features: int = 0,
     searched: Searched = (),
 ) -> Plan:
     """Return whether to find eigenvectors of some relations, or refuse what will not fit in memory.
@@ -194,12 +195,14 @@ def plan_solver(
         Whether something else does, such as inducing variables or a squared exponential kernel of covariates.
     is_dense : bool
         Whether a kernel without features takes part, so that systems are dense.
+    num_features : int
+        Of kernels besides those of the relations.
     searched : sequence of str, or None
         Relations whose size exponent is learned; None where that is left to its cost.
     """
     asked = check_solver(solver)
     by = "dense" if is_dense else "auto" if asked == "iterative" else asked
-    exact = exact_fit(relations, work, rank=rank, solver=by, searched=searched)
+    exact = exact_fit(relations, work, rank=rank, solver=by, num_features=num_features, searched=searched)
     iterative = iterative_cost(relations, iterative_options(solver), work)
     by_products, by_eigenvectors = (Plan(choice, exact, iterative, work) for choice in (True, False))
     limit = memory_limit()

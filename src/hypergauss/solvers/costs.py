@@ -74,7 +74,13 @@ class Exact(NamedTuple):
 
 
 def exact_fit(
-    relations: Relations, work: Work, *, rank: int | None = None, solver: str = "auto", searched: Searched = ()
+    relations: Relations,
+    work: Work,
+    *,
+    rank: int | None = None,
+    solver: str = "auto",
+    num_features: int = 0,
+    searched: Searched = (),
 ) -> Exact:
     """Return how a model is fitted with eigenvectors by a solver, "auto" for the cheaper one, and what that takes.
 
@@ -88,11 +94,13 @@ def exact_fit(
         Of a truncated spectrum.
     solver : {"auto", "dense", "low-rank"}
         How systems are solved.
+    num_features : int
+        Of kernels besides those of the relations.
     searched : sequence of str, or None
         Relations whose size exponent is learned; None for all hypergraphs' where that takes seconds.
     """
     decomposed = {name: _decomposition(relation, rank) for name, relation in relations.items()}
-    r = sum(own for own, _ in decomposed.values())
+    r = num_features + sum(own for own, _ in decomposed.values())
     size = learning_size(work, r, solver)
     part, whole = System.of(size, r, solver), System.of(work.num_sites, r, solver)
     candidates = [name for name, relation in relations.items() if isinstance(relation, Hypergraph)]

@@ -20,6 +20,7 @@ from hypergauss.inference.mcmc.whitened import Hyperprior, WhitenedModel
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.kernels import (
     Bernstein,
+    Components,
     Diffusion,
     Linear,
     Matern,
@@ -111,6 +112,7 @@ _FILTER = ("spectrum", "normalise", "variance", "fixed")
 STORED = {
     "Bernoulli": Stored(Bernoulli, ("link", "num_classes")),
     "Bernstein": Stored(Bernstein, (*_FILTER, "coefficients")),
+    "Components": Stored(Components, ("vectors", "squares", "steps", "variance", "fixed")),
     "Diffusion": Stored(Diffusion, (*_FILTER, "beta")),
     "Draws": Stored(Draws, ("rows", "latents", "log_likelihood", "coordinates", "whitened")),
     "EigenSpectrum": Stored(
@@ -190,7 +192,11 @@ ESTIMATORS = {
         HypergraphGPRegressor,
         (*_LEARNED, "_flat", "noise_variance_", "mean_", "log_marginal_likelihood_", "learning_trace_"),
     ),
-    "HypergraphGPClassifier": Stored(HypergraphGPClassifier, (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_")),
+    "HypergraphGPClassifier": Stored(
+        HypergraphGPClassifier,
+        (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "temperature_"),
+        later={"temperature_": 1.0},
+    ),
 }
 
 

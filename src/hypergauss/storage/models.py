@@ -125,9 +125,10 @@ def _state_of_version_1(archive: Archive) -> dict[str, Any]:
 
 
 def _estimator(stored: Stored, state: Mapping[str, Any]) -> Any:
-    """Return an estimator with parameters, those that the file does not have yet as usual, and what was learned."""
+    """Return an estimator with parameters, and what was learned; what the file does not have yet is as usual."""
     given = inspect.signature(stored.cls).parameters
     usual = {name: each.default for name, each in given.items() if each.default is not inspect.Parameter.empty}
+    usual.update(stored.later)
     wanted = {*given, *stored.state}
     if set(state) - wanted or wanted - set(state) - set(usual):
         odd = sorted(set(state).symmetric_difference(wanted))
