@@ -64,6 +64,11 @@ def test_a_model_with_features_is_the_same_after_saving_and_loading(tmp_path):
     assert np.array_equal(again.predict_proba(H.vertices), model.predict_proba(H.vertices))
 
 
+def test_classes_with_features_are_learned_by_products_alone():
+    model = hg.HypergraphGPClassifier(H, covariates=X, solver="iterative", learn=False).fit(H.vertices[:10], LABELS)
+    assert np.allclose(model.predict_proba(H.vertices).sum(axis=1), 1.0)
+
+
 def test_few_columns_are_measurements_and_kernels_are_taken_as_they_are():
     assert not are_many(None)
     assert not are_many(np.zeros((14, 3)))

@@ -32,6 +32,11 @@ def test_the_temperature_that_spoilt_honest_probabilities_is_found():
     assert np.array_equal(tempered(raw, 1.0), raw)
 
 
+def test_a_few_labels_that_are_all_predicted_right_do_not_make_a_model_certain():
+    right = np.tile([0.8, 0.1, 0.1], (30, 1))
+    assert 0.3 < best_temperature(right, np.zeros(30, dtype=int)) < 1.0
+
+
 def test_calibration_is_asked_for_and_says_what_it_did():
     plain, calibrated = model().fit(NAMES, LABELS), model(calibrate=True).fit(NAMES, LABELS)
     assert plain.temperature_ == 1.0 != calibrated.temperature_

@@ -46,8 +46,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     kernel : {"auto", "walk", "matern", "diffusion", "bernstein"} or Kernel, default "auto"
         As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from
         another hypergraph on them.
-    covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
-        What else is known of each vertex.
+    covariates : array or sparse matrix of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
+        What else is known of each vertex; as for `HypergraphGPRegressor`.
     likelihood : {"auto", "probit", "softmax", "robust-max", "ordinal", "logit"} or Classification, default "auto"
         How labels arise from latent functions. "probit": the class of the largest, each with normal noise of its own
         (for two classes, the sign of one); it is what "auto" takes, except for many classes where inference is not

@@ -7,9 +7,10 @@ With q the approximate posterior of a vertex's latents and its site taken out ag
 is what all other labels say of it: the held-out fold of one vertex, without fitting anew (Opper and Winther, 2000;
 Vehtari et al., 2016). Hyperparameters stay as they are. With p_i the probabilities of each vertex from the others,
 
-    T = argmax of the sum of log( p_i(y_i)^(1/T) / sum over c of p_i(c)^(1/T) ),
+    T = argmax of the sum of log( p_i(y_i)^(1/T) / sum over c of p_i(c)^(1/T) ) - (log T)^2 / (2 spread^2),
 
-and predictions are in proportion to p^(1/T). T < 1 says that the model was timid, T > 1 that it was too sure.
+with a prior on log T, since a few labels that are all predicted right would take T to 0. Predictions are in proportion
+to p^(1/T). T < 1 says that the model was timid, T > 1 that it was too sure.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from hypergauss.likelihoods import as_classification
 
 #: The share of a cavity's precision that is left to it at least, relative to the posterior's.
 _LEAST = 1e-6
-#: The range of log T; a probability is not taken below the floor.
-_RANGE, _FLOOR = (-3.0, 3.0), 1e-12
+#: The range of log T, and the spread of its prior around 0; a probability is not taken below the floor.
+_RANGE, _SPREAD, _FLOOR = (-3.0, 3.0), 0.5, 1e-12
 
 
 def held_out_probabilities(latents: GaussianLatents | MixedLatents) -> np.ndarray:
@@ -52,7 +53,8 @@ def best_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
 
     def loss(log_temperature: float) -> float:
         beta = np.exp(-log_temperature)
-        return float(np.logaddexp.reduce(beta * logs, axis=1).sum() - beta * own.sum())
+        held_out = beta * own.sum() - np.logaddexp.reduce(beta * logs, axis=1).sum()
+        return float((log_temperature / _SPREAD) ** 2 / 2 - held_out)
 
     return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded").x))
 
