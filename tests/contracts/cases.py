@@ -14,6 +14,7 @@ from hypergauss import (
 )
 from hypergauss.kernels import (
     Bernstein,
+    Components,
     Diffusion,
     Linear,
     Matern,
@@ -71,6 +72,7 @@ KERNELS = {
     "standardised times covariates": lambda H: Standardised(Walk(Spectrum.of(H)), level=0.6) * Linear(covariates(H)),
     "squared exponential": lambda H: SquaredExponential(covariates(H), [0.8, 2.0], variance=1.4),
     "linear": lambda H: Linear(covariates(H), [0.8, 2.0]),
+    "components": lambda H: Components.of(covariates(H), steps=1.4, variance=0.8),
     "sum": lambda H: Matern(Spectrum.of(H)) + Linear(covariates(H)),
     "sum without features": lambda H: Diffusion(Spectrum.of(H), 2.0) + SquaredExponential(covariates(H)),
     "product": lambda H: Matern(Spectrum.of(H), 1.5, 2.0) * Linear(covariates(H)),
@@ -84,6 +86,7 @@ FEATURELESS = {"squared exponential", "sum without features", "standardised time
 NEEDING_EIGENVECTORS = {
     *FEATURELESS,
     "linear",
+    "components",
     "product of filters",
     # The waves of a shape end at the smallest eigenvalue above 0, in a kink that no polynomial follows.
     "shaped walk",

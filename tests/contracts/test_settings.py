@@ -90,7 +90,13 @@ MOVED = {
         "likelihood": "student-t",
         "transform": "log",
     },
-    HypergraphGPClassifier: {**_OF_VERTICES, "likelihood": "logit", "inference": "laplace", "batch_size": 3},
+    HypergraphGPClassifier: {
+        **_OF_VERTICES,
+        "likelihood": "logit",
+        "inference": "laplace",
+        "batch_size": 3,
+        "calibrate": True,
+    },
     HypergraphGPLVM: {
         "n_components": 3,
         "nu": 0.7,

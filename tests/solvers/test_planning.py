@@ -110,7 +110,7 @@ def test_what_products_cannot_follow_is_left_to_eigenvectors(large):
     plain = Blueprint.of(H, covariates=None, size_exponent="auto", **options)
     assert plain.plan.is_iterative
     with pytest.raises(InsufficientMemoryError, match="covariates without features"):
-        Blueprint.of(H, covariates=np.zeros((H.num_vertices, 1)), size_exponent="auto", **options)
+        Blueprint.of(H, covariates=np.arange(H.num_vertices), size_exponent="auto", **options)
     with pytest.raises(InsufficientMemoryError, match="learned size exponent"):
         Blueprint.of(H, covariates=None, size_exponent="learn", **options)
     features = hg.kernels.Linear(np.ones((H.num_vertices, 1)))

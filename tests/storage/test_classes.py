@@ -28,6 +28,7 @@ PARAMETRISED = [
     kernels.Standardised(MATERN, level=1.0),
     kernels.SquaredExponential(X),
     kernels.Linear(X),
+    kernels.Components.of(X),
     MATERN + kernels.Linear(X),
     MATERN * kernels.Linear(X),
     likelihoods.Bernoulli(),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.walk import where_walks_stop
 from hypergauss.kernels.covariates import check_covariates
-
-#: What is left of the walks that are not followed to their end, relative to the covariates.
-_TOLERANCE = 1e-12
 
 
 def smooth_covariates(H: Hypergraph, covariates: Any, restart: float = 0.5) -> np.ndarray:
@@ -56,25 +52,4 @@ def smooth_covariates(H: Hypergraph, covariates: Any, restart: float = 0.5) -> n
     stop = _checks.real("restart", restart)
     if not 0 < stop <= 1:
         raise ValueError(f"`restart` must be a probability above 0. Got {restart}. At 1 nothing is smoothed.")
-    step = _walk(H)
-    smoothed, going = stop * X, 1.0
-    while going > _TOLERANCE:
-        smoothed = stop * X + (1 - stop) * step(smoothed)
-        going *= 1 - stop
-    return smoothed
-
-
-def _walk(H: Hypergraph) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the product with P, from vertices to hyperedges and back; the walk stays where there is no hyperedge.
-
-    P itself has an entry for every two vertices in a hyperedge: millions, where a hyperedge has thousands of members.
-    """
-    degrees = H.vertex_degrees
-    forward = sp.csr_array(sp.diags_array(_inverse(degrees)) @ H.incidence @ sp.diags_array(H.weights))
-    back = sp.csr_array(sp.diags_array(_inverse(H.edge_degrees)) @ H.incidence.T)
-    stays = (degrees == 0)[:, None]
-    return lambda X: forward @ (back @ X) + stays * X
-
-
-def _inverse(degrees: np.ndarray) -> np.ndarray:
-    return np.divide(1.0, degrees, out=np.zeros_like(degrees), where=degrees > 0)
+    return where_walks_stop([H], X, stop)

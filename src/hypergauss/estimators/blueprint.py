@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from hypergauss import _checks
 from hypergauss.estimators.domain import COVARIATES, Domain
+from hypergauss.estimators.features import are_many, feature_kernels
 from hypergauss.hypergraph import Graph
 from hypergauss.kernels import (
     Bernstein,
@@ -74,15 +75,15 @@ class Blueprint(NamedTuple):
         """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
         domain = Domain.of(H)
         _checks.one_of("combine", combine, COMBINATIONS)
-        side = _covariate_kernel(domain, covariates, fixed=("variance",) if combine == "product" else ())
+        sides = _covariate_kernels(domain, covariates, fixed=("variance",) if combine == "product" else ())
         if isinstance(kernel, Kernel):
-            given = kernel if side is None else _combine({"hypergraph": kernel}, side, combine)
+            given = _combine({"hypergraph": kernel}, sides, combine)
             return cls._with_kernel(domain, given, size_exponent, rank)
         name = None if kernel is None else _checks.one_of("kernel", kernel, tuple(KERNELS))
 
         def build(spectra: dict[str, Spectrum], stiff: bool) -> Kernel:
             named = {key: _named(name, each, standardises, stiff) for key, each in spectra.items()}
-            return _combine(named, side, combine)
+            return _combine(named, sides, combine)
 
         if isinstance(size_exponent, str):
             _checks.one_of("size_exponent", size_exponent, ("auto", "learn"))
@@ -97,8 +98,9 @@ class Blueprint(NamedTuple):
             rank=rank,
             needs_eigenvectors=needs_eigenvectors
             or size_exponent == "learn"
-            or _is_beyond_products(side, combine, len(domain.relations)),
-            is_dense=side is not None and side.rank is None,
+            or _are_beyond_products(sides, combine, len(domain.relations)),
+            is_dense=any(side.rank is None for side in sides.values()),
+            num_features=sum(side.rank or 0 for side in sides.values()),
             searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
             is_full=laplacian not in (None, "zhou") if isinstance(laplacian, str | None) else True,
         )
@@ -210,33 +212,38 @@ def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool
     return Standardised(part, evenness=0.5, level=LEVEL)
 
 
-def _combine(kernels: dict[str, Kernel], side: Kernel | None, combine: str) -> Kernel:
-    """Add the relations' kernels, and add or multiply the covariates' kernel; shares of variance start equal."""
-    terms = dict(kernels)
-    if side is not None and combine == "sum":
-        terms[COVARIATES] = side
-    whole = next(iter(terms.values())) if len(terms) == 1 else Sum.of_equal_shares(terms)
-    if side is not None and combine == "product":
-        return Product(whole, side, labels=("hypergraph", COVARIATES))
-    return whole
+def _combine(kernels: dict[str, Kernel], sides: dict[str, Kernel], combine: str) -> Kernel:
+    """Add the relations' kernels, and add or multiply those of covariates; shares of variance start equal."""
+    if not sides or combine == "sum":
+        return _added({**kernels, **sides})
+    return Product(_added(kernels), _added(sides), labels=("hypergraph", COVARIATES))
 
 
-def _covariate_kernel(domain: Domain, covariates: Any, fixed: tuple[str, ...]) -> Kernel | None:
+def _added(terms: dict[str, Kernel]) -> Kernel:
+    return next(iter(terms.values())) if len(terms) == 1 else Sum.of_equal_shares(terms)
+
+
+def _covariate_kernels(domain: Domain, covariates: Any, fixed: tuple[str, ...]) -> dict[str, Kernel]:
+    """Return what covariates add to a model: nothing, a kernel that is given, that of a few columns, those of many."""
     if covariates is None:
-        return None
+        return {}
     if isinstance(covariates, Kernel):
         if covariates.num_vertices != len(domain.vertices):
             raise ValueError(
                 f"The kernel given as `covariates` must be on the {len(domain.vertices):,} vertices of `H`. "
                 f"Got one on {covariates.num_vertices:,}."
             )
-        return covariates
+        return {COVARIATES: covariates}
+    if are_many(covariates):
+        return feature_kernels(domain, covariates, fixed)
     table = domain.table(covariates)
     # Rows of p standardised columns are some sqrt(2 p) apart. One lengthscale for all columns: with one a column, a
     # few hundred observations are fitted too closely (`SquaredExponential(X, lengthscale=[...])` asks for that).
-    return SquaredExponential(table, math.sqrt(table.shape[1]), fixed=fixed)
+    return {COVARIATES: SquaredExponential(table, math.sqrt(table.shape[1]), fixed=fixed)}
 
 
-def _is_beyond_products(side: Kernel | None, combine: str, num_relations: int) -> bool:
+def _are_beyond_products(sides: dict[str, Kernel], combine: str, num_relations: int) -> bool:
     """Return whether covariates join in a way that products with Laplacians cannot follow, and eigenvectors can."""
-    return side is not None and (side.rank is None or (combine == "product" and num_relations > 1))
+    return any(side.rank is None for side in sides.values()) or (
+        bool(sides) and combine == "product" and num_relations > 1
+    )

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from hypergauss import _checks, parameters
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.explanation import Explanation, explain
+from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.levels import numbered
 from hypergauss.estimators.progress import progress
@@ -21,6 +22,7 @@ from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_nam
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list, plain
+from hypergauss.inference.calibration import best_temperature, held_out_probabilities, tempered
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
 from hypergauss.inference.mixtures import components
@@ -47,8 +49,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     kernel : {"auto", "walk", "matern", "diffusion", "bernstein"} or Kernel, default "auto"
         As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from
         another hypergraph on them.
-    covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
-        What else is known of each vertex.
+    covariates : array or sparse matrix of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
+        What else is known of each vertex; as for `HypergraphGPRegressor`.
     likelihood : {"auto", "probit", "softmax", "robust-max", "ordinal", "logit"} or Classification, default "auto"
         How labels arise from latent functions. "probit": the class of the largest, each with normal noise of its own
         (for two classes, the sign of one); it is what "auto" takes, except for many classes where inference is not
@@ -82,6 +84,10 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     integrate : bool, default True
         Average probabilities over hyperparameters, as for `HypergraphGPRegressor`; not with ``batch_size``, and not
         with "mcmc", which draws them.
+    calibrate : "auto" or bool, default "auto"
+        Whether probabilities are raised to a power, 1 / ``temperature_``, that the labels choose, each held out from
+        the others (`inference.calibration`). "auto" does so where covariates are many features, which leave a model
+        timid, and latents are independent.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
@@ -113,6 +119,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     posterior_ : GaussianLatents, MixedLatents or SampledLatents
         The latent functions given the labels, averaged over hyperparameters unless ``integrate=False``; vertices are
         indices of ``vertices_``.
+    temperature_ : float
+        T of the calibration; 1 where there is none. Below 1, the model alone was timid, above, too sure.
     vertices_ : Index
         The names of all vertices.
     hyperparameters_, hyperparameter_covariance_, size_exponent_, size_exponent_profile_, relation_weights_
@@ -145,6 +153,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         laplacian: Any = None,
         learn: bool = True,
         integrate: bool = True,
+        calibrate: bool | str = "auto",
         priors: Mapping[str, LogNormal] | None = None,
         solver: Choice = "auto",
         n_starts: int = 1,
@@ -165,6 +174,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self.laplacian = laplacian
         self.learn = learn
         self.integrate = integrate
+        self.calibrate = calibrate
         self.priors = priors
         self.solver = solver
         self.n_starts = n_starts
@@ -184,6 +194,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             order.
         """
         _checks.one_of("inference", self.inference, ("auto", *INFERENCES))
+        if self.calibrate != "auto":
+            _checks.flag("calibrate", self.calibrate)
         names = as_list(X)
         given = in_order_of(X, names, y, argument="y")
         labels = _check_labels(given)
@@ -220,6 +232,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         )
         self._keep(blueprint, fitted)
         self.classes_ = classes
+        self.temperature_ = self._temperature(codes)
         self.elbo_ = fitted.learned.log_evidence
         self.elbo_trace_ = fitted.learned.trace
         self.draws_ = self.posterior_.draws if isinstance(self.posterior_, SampledLatents) else None
@@ -257,6 +270,22 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
                 "Leave `likelihood` out, or use 'softmax'."
             )
         return likelihood, _resolved(self.inference, likelihood, is_variational=is_variational)
+
+    def _temperature(self, codes: np.ndarray) -> float:
+        """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
+        posterior = self.posterior_
+        if isinstance(posterior, SampledLatents):
+            if self.calibrate is True:
+                raise ValueError(
+                    "`calibrate=True` takes sites out again, and draws have none. Got `inference='mcmc'`. Leave one of "
+                    "the two out."
+                )
+            return 1.0
+        is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
+        wanted = self.calibrate is True or (
+            self.calibrate == "auto" and are_many(self.covariates) and not is_coupled and self.learn
+        )
+        return best_temperature(held_out_probabilities(posterior), codes) if wanted else 1.0
 
     @property
     def _is_ordinal(self) -> bool:
@@ -297,7 +326,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
         rows = self._rows(X)
-        return self.posterior_.probabilities(rows)
+        return tempered(self.posterior_.probabilities(rows), self.temperature_)
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""

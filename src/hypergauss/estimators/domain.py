@@ -8,12 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import locate, unique_index
+from hypergauss.hypergraph.names import locate, plain, unique_index
 from hypergauss.kernels.covariates import check_covariates
 
 #: The name by which covariates stand beside relations.
 COVARIATES = "covariates"
+#: And the name of what is smoothed over them.
+SMOOTHED = "smoothed covariates"
 
 
 class Domain(NamedTuple):
@@ -35,9 +38,10 @@ class Domain(NamedTuple):
                     " Build one with `Hypergraph.from_edges`, `from_incidence` or `from_table`."
                 )
         names = [str(name) for name in relations]
-        if len(set(names)) < len(names) or COVARIATES in names:
+        if len(set(names)) < len(names) or {COVARIATES, SMOOTHED} & set(names):
             raise ValueError(
-                f"Relations must have different names, and {COVARIATES!r} is taken. Got {list(relations)}."
+                f"Relations must have different names, and {COVARIATES!r} and {SMOOTHED!r} are taken. "
+                f"Got {list(relations)}."
             )
         vertices = next(iter(relations.values())).vertices
         for relation in relations.values():
@@ -69,29 +73,46 @@ class Domain(NamedTuple):
     def table(self, covariates: Any) -> np.ndarray:
         """Return covariates with one row a vertex, in the order of the vertices, each column standardised.
 
-        A DataFrame is matched by its index; an array must have the vertices' order already.
+        A DataFrame is matched by its index; an array must have the vertices' order already. A column that is the same
+        for all vertices is refused.
         """
         array = self.aligned(covariates)
+        same = np.flatnonzero((array == array[0]).all(axis=0))
+        if len(array) > 1 and len(same):
+            names = covariates.columns if isinstance(covariates, pd.DataFrame) else range(array.shape[1])
+            raise ValueError(
+                "Each column of `covariates` must tell some vertices apart. "
+                f"Column {plain(names[same[0]])!r}{_checks.others(len(same) - 1)} is {array[0, same[0]]:g} for all of "
+                "them. Leave it out."
+            )
         return Standardiser.of(array)(array)
 
     def aligned(self, covariates: Any) -> np.ndarray:
         """Return covariates with one row a vertex, in the order of the vertices."""
         if isinstance(covariates, pd.DataFrame | pd.Series):
-            found = unique_index(covariates.index, of="covariates").get_indexer(self.vertices)
-            if (found < 0).any():
-                absent = self.vertices[found < 0]
-                raise ValueError(
-                    f"`covariates` must have a row for every vertex. {absent[0]!r} and {len(absent) - 1:,} others have "
-                    "none. Name the rows by vertex, or pass an array in the order of `H.vertices`."
-                )
-            covariates = covariates.iloc[found]
+            covariates = self.rows_of(covariates)
         array = check_covariates(covariates)
-        if len(array) != len(self.vertices):
-            raise ValueError(
-                f"`covariates` must have one row for each of the {len(self.vertices):,} vertices. "
-                f"Got shape {array.shape}."
-            )
+        self.check_rows(array.shape)
         return array
+
+    def rows_of(self, frame: Any) -> Any:
+        """Return the rows of a table in the order of the vertices, which its index names."""
+        found = unique_index(frame.index, of="covariates").get_indexer(self.vertices)
+        if (found < 0).any():
+            absent = self.vertices[found < 0]
+            raise ValueError(
+                f"`covariates` must have a row for every vertex. {absent[0]!r} and {len(absent) - 1:,} others have "
+                "none. Name the rows by vertex, or pass an array in the order of `H.vertices`."
+            )
+        return frame.iloc[found]
+
+    def check_rows(self, shape: tuple[int, ...]) -> None:
+        """Refuse covariates of another number of rows than there are vertices."""
+        if shape[0] != len(self.vertices):
+            raise ValueError(
+                f"`covariates` must have one row for each of the {len(self.vertices):,} vertices. Got shape {shape}. "
+                "Pass a DataFrame indexed by vertex, whose other rows are passed over."
+            )
 
 
 class Standardiser(NamedTuple):

@@ -67,9 +67,11 @@ class HypergraphGPRegressor(MeasuredVertices):
         have broad priors, and its size exponent may be learned. A Kernel is taken as it is, without any of that:
         ``Matern(Spectrum.of(H))`` is the paper's. The iterative solver, `SpectralFeatures`, and problems where one
         evaluation takes more than some 3e9 operations, n min(n, rank)^2, have the filter as it is: Matern for "auto".
-    covariates : array of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
+    covariates : array or sparse matrix of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
         What else is known of each vertex. Columns are standardised and enter through a squared exponential kernel with
-        one lengthscale; pass a kernel, such as ``SquaredExponential(X, lengthscale=[...])``, for one a column.
+        one lengthscale; pass a kernel, such as ``SquaredExponential(X, lengthscale=[...])``, for one a column. A sparse
+        matrix, or more than 100 columns, are features such as words: they enter as they are and smoothed over the
+        relations, each through their principal components (`kernels.Components`).
     combine : {"sum", "product"}, default "sum"
         How covariates join the hypergraph: effects that add up, or similarity that both must confirm.
     size_exponent : "auto", "learn" or float, default "auto"

@@ -1,6 +1,7 @@
 """Covariances between vertices: filters of the hypergraph's spectrum, covariates, and their combinations."""
 
 from hypergauss.kernels.base import Kernel
+from hypergauss.kernels.components import Components
 from hypergauss.kernels.composition import Product, Sum
 from hypergauss.kernels.covariates import Linear, SquaredExponential
 from hypergauss.kernels.filters import Bernstein, Diffusion, Matern, ShapedWalk, Walk
@@ -10,6 +11,7 @@ from hypergauss.kernels.standardised import Standardised
 
 __all__ = [
     "Bernstein",
+    "Components",
     "Diffusion",
     "Kernel",
     "Linear",

@@ -43,6 +43,10 @@ class Sum(Kernel):
         means = np.array([term.varying_variance() for term in self.terms])
         return dict(zip(self.labels, (means / means.sum()).tolist(), strict=True))
 
+    def mean_variance(self) -> float:
+        """Add those of the terms, which a matrix-free spectrum knows without covariances of single vertices."""
+        return sum(term.mean_variance() for term in self.terms)
+
     def varying_variance(self) -> float:  # noqa: D102
         return sum(term.varying_variance() for term in self.terms)
 

@@ -176,6 +176,7 @@ def plan_solver(
     rank: int | None = None,
     needs_eigenvectors: bool = False,
     is_dense: bool = False,
+    num_features: int = 0,
     searched: Searched = (),
     is_full: bool = False,
 ) -> Plan:
@@ -195,6 +196,8 @@ def plan_solver(
         Whether something else does, such as inducing variables or a squared exponential kernel of covariates.
     is_dense : bool
         Whether a kernel without features takes part, so that systems are dense.
+    num_features : int
+        Of kernels besides those of the relations.
     searched : sequence of str, or None
         Relations whose size exponent is learned; None where that is left to its cost.
     is_full : bool
@@ -202,7 +205,9 @@ def plan_solver(
     """
     asked = check_solver(solver)
     by = "dense" if is_dense else "auto" if asked == "iterative" else asked
-    exact = exact_fit(relations, work, rank=rank, solver=by, searched=searched, is_full=is_full)
+    exact = exact_fit(
+        relations, work, rank=rank, solver=by, num_features=num_features, searched=searched, is_full=is_full
+    )
     iterative = iterative_cost(relations, iterative_options(solver), work)
     by_products, by_eigenvectors = (Plan(choice, exact, iterative, work) for choice in (True, False))
     limit = memory_limit()

@@ -79,6 +79,7 @@ def exact_fit(
     *,
     rank: int | None = None,
     solver: str = "auto",
+    num_features: int = 0,
     searched: Searched = (),
     is_full: bool = False,
 ) -> Exact:
@@ -94,13 +95,15 @@ def exact_fit(
         Of a truncated spectrum.
     solver : {"auto", "dense", "low-rank"}
         How systems are solved.
+    num_features : int
+        Of kernels besides those of the relations.
     searched : sequence of str, or None
         Relations whose size exponent is learned; None for all hypergraphs' where that takes seconds.
     is_full : bool
         Whether Laplacians are of full rank, as all but Zhou's are.
     """
     decomposed = {name: _decomposition(relation, rank, is_full=is_full) for name, relation in relations.items()}
-    r = sum(own for own, _ in decomposed.values())
+    r = num_features + sum(own for own, _ in decomposed.values())
     size = learning_size(work, r, solver)
     part, whole = System.of(size, r, solver), System.of(work.num_sites, r, solver)
     candidates = [name for name, relation in relations.items() if isinstance(relation, Hypergraph)]

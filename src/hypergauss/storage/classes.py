@@ -22,6 +22,7 @@ from hypergauss.inference.mcmc.whitened import Hyperprior, WhitenedModel
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.kernels import (
     Bernstein,
+    Components,
     Diffusion,
     Linear,
     Matern,
@@ -125,6 +126,7 @@ _FILTER = ("spectrum", "normalise", "variance", "fixed")
 STORED = {
     "Bernoulli": Stored(Bernoulli, ("link", "num_classes")),
     "Bernstein": Stored(Bernstein, (*_FILTER, "coefficients")),
+    "Components": Stored(Components, ("vectors", "squares", "steps", "variance", "fixed")),
     "Diffusion": Stored(Diffusion, (*_FILTER, "beta")),
     "Draws": Stored(Draws, ("rows", "latents", "log_likelihood", "coordinates", "whitened")),
     "EigenSpectrum": Stored(
@@ -225,7 +227,9 @@ ESTIMATORS = {
         later={**_LATER, "transform_": "none", "transform_evidence_": None, "levels_": None},
     ),
     "HypergraphGPClassifier": Stored(
-        HypergraphGPClassifier, (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_"), later=_LATER
+        HypergraphGPClassifier,
+        (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "temperature_"),
+        later={**_LATER, "temperature_": 1.0},
     ),
 }
 

@@ -1,0 +1,67 @@
+r"""Calibration: one temperature by which probabilities of labels that were held out are as high as can be.
+
+With q the approximate posterior of a vertex's latents and its site taken out again, the cavity
+
+    q_-i  in proportion to  q / site_i,    1 / v_-i = 1 / v - precision,    m_-i = v_-i (m / v - shift),
+
+is what all other labels say of it: the held-out fold of one vertex, without fitting anew (Opper and Winther, 2000;
+Vehtari et al., 2016). Hyperparameters stay as they are. With p_i the probabilities of each vertex from the others,
+
+    T = argmax of the sum of log( p_i(y_i)^(1/T) / sum over c of p_i(c)^(1/T) ) - (log T)^2 / (2 spread^2),
+
+with a prior on log T, since a few labels that are all predicted right would take T to 0. Predictions are in proportion
+to p^(1/T). T < 1 says that the model was timid, T > 1 that it was too sure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from hypergauss.inference.latents import GaussianLatents
+from hypergauss.inference.mixtures import MixedLatents, components
+from hypergauss.likelihoods import as_classification
+
+#: The share of a cavity's precision that is left to it at least, relative to the posterior's.
+_LEAST = 1e-6
+#: The range of log T, and the spread of its prior around 0; a probability is not taken below the floor.
+_RANGE, _SPREAD, _FLOOR = (-3.0, 3.0), 0.5, 1e-12
+
+
+def held_out_probabilities(latents: GaussianLatents | MixedLatents) -> np.ndarray:
+    """Return the probabilities of each labelled vertex's classes from the other labels, shape (n, C)."""
+    return np.sum([weight * _of_cavities(each) for weight, each in components(latents)], axis=0)
+
+
+def _of_cavities(latents: GaussianLatents) -> np.ndarray:
+    if latents.coupling is not None:
+        raise ValueError(
+            "Labels are held out one by one where latents are independent. Got coupled ones. Use "
+            "`likelihood='softmax'`, or `calibrate=False`."
+        )
+    mean, variance = latents.conditionals(latents.posteriors[0].sites.rows)
+    precision = np.stack([1 / posterior.sites.variance for posterior in latents.posteriors], axis=1)
+    shift = precision * np.hstack([posterior.sites.mean for posterior in latents.posteriors])
+    left = np.maximum(1 / variance - precision, _LEAST / variance)
+    return as_classification(latents.likelihood).probabilities((mean / variance - shift) / left, 1 / left)
+
+
+def best_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
+    """Return T, by the log density of classes (by number) under probabilities of them, shapes (n, C) and (n,)."""
+    logs = np.log(np.maximum(probabilities, _FLOOR))
+    own = logs[np.arange(len(codes)), codes]
+
+    def loss(log_temperature: float) -> float:
+        beta = np.exp(-log_temperature)
+        held_out = beta * own.sum() - np.logaddexp.reduce(beta * logs, axis=1).sum()
+        return float((log_temperature / _SPREAD) ** 2 / 2 - held_out)
+
+    return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded").x))
+
+
+def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:
+    """Return probabilities in proportion to p^(1 / temperature)."""
+    if temperature == 1.0:
+        return probabilities
+    powers = np.maximum(probabilities, _FLOOR) ** (1 / temperature)
+    return powers / powers.sum(axis=1, keepdims=True)
