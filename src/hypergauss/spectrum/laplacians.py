@@ -87,6 +87,8 @@ class ZhouLaplacian(Laplacian):
 
     name: ClassVar[str] = "zhou"
     incidence: SparseMatrix
+    #: sqrt(degree) of each vertex, up to a factor: what the Laplacian takes to 0.
+    null: np.ndarray | None = None
 
     @property
     def size(self) -> int:  # noqa: D102
@@ -109,7 +111,7 @@ class ZhouLaplacian(Laplacian):
         return np.eye(self.size) - (A @ A.T).toarray()
 
     def multiplier(self) -> LaplacianOperator:  # noqa: D102
-        return LocalLaplacian.of_incidence(self.incidence.scipy())
+        return LocalLaplacian.of_incidence(self.incidence.scipy(), null=self.null)
 
     def memberships(self) -> np.ndarray:  # noqa: D102
         return np.diff(self.incidence.indptr).astype(np.float64)
@@ -199,21 +201,24 @@ def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> 
 
 def normalised_rows(hypergraph: Hypergraph, rows: sp.csr_array, size_exponent: float = 0.0) -> sp.csr_array:
     """Return what `normalised_incidence` makes of rows r(v, .), own or new, at the hypergraph's hyperedge sizes."""
-    edge_degrees = hypergraph.edge_degrees
-    # Relative to the largest: a common factor of all weights cancels in A, and |e|^a cannot overflow.
-    log_factors = size_exponent * np.log(edge_degrees, out=np.zeros_like(edge_degrees), where=edge_degrees > 0)
-    weights = hypergraph.weights * np.exp(
-        log_factors - log_factors.max(initial=0.0 if not len(log_factors) else -np.inf)
-    )
+    edge_degrees, weights = hypergraph.edge_degrees, _relative_weights(hypergraph, size_exponent)
     left, right = _inverse_root(rows @ weights), np.sqrt(weights) * _inverse_root(edge_degrees)
     # By its entries: products with diagonal matrices would take longer than the decomposition of a small one.
     entries = np.repeat(left, np.diff(rows.indptr)) * rows.data * right[rows.indices]
     return sp.csr_array((entries, rows.indices, rows.indptr), shape=rows.shape)
 
 
+def _relative_weights(hypergraph: Hypergraph, size_exponent: float) -> np.ndarray:
+    """Return w(e) |e|^a relative to the largest |e|^a, which cannot overflow: a common factor of all cancels in A."""
+    sizes = hypergraph.edge_degrees
+    log_factors = size_exponent * np.log(sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    return hypergraph.weights * np.exp(log_factors - log_factors.max(initial=0.0 if not len(log_factors) else -np.inf))
+
+
 def zhou_laplacian(hypergraph: Hypergraph, size_exponent: float = 0.0) -> ZhouLaplacian:
     """Return Zhou's Laplacian of a hypergraph whose weights are multiplied by |e|^size_exponent."""
-    return ZhouLaplacian(SparseMatrix.of(normalised_incidence(hypergraph, size_exponent)))
+    null = np.sqrt(hypergraph.incidence @ _relative_weights(hypergraph, size_exponent))
+    return ZhouLaplacian(SparseMatrix.of(normalised_incidence(hypergraph, size_exponent)), freeze(null))
 
 
 def graph_laplacian(graph: Graph, *, normalised: bool = True) -> GraphLaplacian:

@@ -166,7 +166,7 @@ STORED = {
     "Vertices": Stored(Vertices, ("index", "vectors")),
     "Walk": Stored(Walk, (*_FILTER, "steps")),
     "WhitenedModel": Stored(WhitenedModel, ("hyperprior", "inputs", "position", "y")),
-    "ZhouLaplacian": Stored(ZhouLaplacian, ("incidence",)),
+    "ZhouLaplacian": Stored(ZhouLaplacian, ("incidence", "null"), later={"null": None}),
 }
 #: The key of each class.
 KEYS = {stored.cls: key for key, stored in STORED.items()}

@@ -49,12 +49,17 @@ def log_determinant(system: System) -> Probes:
         if system.preconditioner is preconditioner:
             break
         # Leading eigenvectors were found on the way: probes are drawn anew for the better preconditioner.
-    by_probe = _log_forms(solution, squares)
-    missing = _missing([float(forms.mean()) for forms in (by_probe, *_earlier_forms(solution, squares))])
+    by_probe, missing = log_forms(solution, squares)
     mean_log_of_others = (by_probe.sum() - by_probe) / (squares.sum() - squares)
     by_probe = by_probe - mean_log_of_others * (squares - system.num_sites)
     error = max(missing, float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))))
     return Probes(solution.x, preconditioned, preconditioner.log_det() + float(by_probe.mean()), error)
+
+
+def log_forms(solution: Solution, squares: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return y' log(P^-1/2 B P^-1/2) y of each probe, and what quadrature may leave of their mean."""
+    by_probe = _log_forms(solution, squares)
+    return by_probe, _missing([float(forms.mean()) for forms in (by_probe, *_earlier_forms(solution, squares))])
 
 
 def _earlier_forms(solution: Solution, squares: np.ndarray) -> list[np.ndarray]:

@@ -137,7 +137,7 @@ class Information(NamedTuple):
             np.stack([layout.slopes(covariance.forms(part, alpha)) for part in parts]),
             of_noise,
             np.sqrt(2.0) * np.stack([operator.fetch(part.sum(axis=0)) for part in parts]),
-            _half_inverse(information),
+            half_inverse(information),
         )
 
 
@@ -192,6 +192,7 @@ def local_model(
     return LocalModel(value, gain(parameters.pack(model))[1], gain)
 
 
-def _half_inverse(information: np.ndarray) -> np.ndarray:
+def half_inverse(information: np.ndarray) -> np.ndarray:
+    """Return R with R R' = I^-1, directions of next to no information bounded."""
     values, vectors = scipy.linalg.eigh((information + information.T) / 2)
     return vectors / np.sqrt(np.maximum(values, max(_LEAST_SHARE * values[-1], np.finfo(float).tiny)))
