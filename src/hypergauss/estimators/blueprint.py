@@ -22,7 +22,8 @@ from hypergauss.kernels import (
     Sum,
     Walk,
 )
-from hypergauss.solvers.choose import Choice, Plan, check_solver, memory_limit, plan_solver
+from hypergauss.solvers.choose import Choice, Plan, check_solver, is_by_products, memory_limit, plan_solver
+from hypergauss.solvers.markov.field import SMOOTHNESSES
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
@@ -93,6 +94,7 @@ class Blueprint(NamedTuple):
             or size_exponent == "learn"
             or _is_beyond_products(side, combine, len(domain.relations)),
             is_dense=side is not None and side.rank is None,
+            is_field=_is_field(domain, name, side, solver),
             searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
         )
         searched: tuple[str, ...] = ()
@@ -134,6 +136,17 @@ class Blueprint(NamedTuple):
             spectra = {name: cached_spectrum(relations[name], self.rank, a) for name, a in exponents.items()}
         return self.build(spectra, True), self.build(spectra, False)
 
+    @property
+    def is_markov(self) -> bool:
+        """Whether the kernel is a Markov field, whose smoothness is chosen."""
+        return self.plan is not None and self.plan.is_iterative and self.plan.is_markov
+
+    def fields_at(self, exponents: Mapping[str, float | None]) -> list[Matern]:
+        """Return the kernel of each smoothness that may be chosen, the first to be tried first."""
+        ((name, relation),) = self.domain.relations.items()
+        spectrum = Spectrum.matrix_free(relation, exponents[name])
+        return [Matern(spectrum, nu, fixed=("nu",)) for nu in SMOOTHNESSES]
+
     def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
         """Return the kernel whose spectra have the given size exponents."""
         return self.kernels_at(exponents)[0 if stiff else 1]
@@ -151,7 +164,7 @@ class Blueprint(NamedTuple):
         """Return whether systems are solved by products; a given kernel has made that choice unless it is made here."""
         if self.plan is not None:
             return self.plan.is_iterative
-        return check_solver(solver) == "iterative" or not self.kernel_at(self.exponents).has_eigenvectors
+        return is_by_products(solver) or not self.kernel_at(self.exponents).has_eigenvectors
 
     @property
     def is_shaped(self) -> bool:
@@ -171,6 +184,22 @@ class Blueprint(NamedTuple):
         elif not plan.is_iterative:
             return None
         return None if plan.exact.cost.bytes > memory_limit() else self._replace(plan=plan._replace(is_iterative=False))
+
+
+def _is_field(domain: Domain, name: str | None, side: Kernel | None, solver: Choice) -> bool:
+    """Return whether products may be those of a Markov field: of one relation, by a kernel that leaves it open.
+
+    A kernel that is named is taken at its word, unless the Markov solver is, which then has to be able to.
+    """
+    asked = check_solver(solver) == "markov"
+    fits = len(domain.relations) == 1 and side is None and name in (None, "auto", "matern")
+    if asked and not fits:
+        raise ValueError(
+            "`solver='markov'` is for one hypergraph without covariates, with `kernel` 'auto' or 'matern'. Got "
+            f"{len(domain.relations)} relation(s), {'no ' if side is None else ''}covariates and kernel {name!r}. Use "
+            "`solver='iterative'`."
+        )
+    return fits and (asked or name != "matern")
 
 
 def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool) -> Kernel:

@@ -79,7 +79,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         with "mcmc", which draws them.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
-    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+    solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
         As for the regressor; with the iterative solver, posteriors are found by ``inference="variational"``, and the
         bound is an estimate.
     n_starts : int, default 1

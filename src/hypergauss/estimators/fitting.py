@@ -59,8 +59,9 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
             exact = blueprint.exactly(Work(len(task.rows), averages=False))
             if exact is None or exact.plan is None:
                 raise
+            name = "Markov" if blueprint.is_markov else "iterative"
             warnings.warn(
-                "The iterative solver did not converge, and the model is fitted anew by an exact one, predicted to "
+                f"The {name} solver did not converge, and the model is fitted anew by an exact one, predicted to "
                 f"take {exact.plan.chosen}. {error}",
                 LearningWarning,
                 stacklevel=3,
@@ -90,6 +91,8 @@ def _learn(
 ) -> tuple[Attempt, Averaged | None, dict[str, float | None], dict[str, Profile]]:
     """Return the mode of the hyperparameters, what to average over, the exponents at the mode, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
+    if blueprint.is_markov:
+        return _learn_field(blueprint, task), None, exponents, profiles
     attempt: Attempt | None = None
     stiff, kernel = blueprint.kernels_at(exponents)  # of one decomposition, which may be all that a fit takes
     task.check_priors(kernel)
@@ -106,6 +109,21 @@ def _learn(
     if task.averages(attempt) and (count := blueprint.num_points):
         averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)
     return attempt, averaged, exponents, profiles
+
+
+def _learn_field(blueprint: Blueprint, task: Task) -> Attempt:
+    """Return the mode at the whole nu of highest evidence: the middle one, or the first neighbour that is better."""
+    first, *others = blueprint.fields_at(blueprint.exponents)
+    task.check_priors(first)
+    attempt = task.learn(first)
+    if not task.learns:
+        return attempt
+    for kernel in sorted(others, key=lambda kernel: -kernel.nu):
+        # From the start: at another nu another lengthscale says the same.
+        other = task.learn(kernel)
+        if other.objective > attempt.objective:
+            return other
+    return attempt
 
 
 def _profile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Self, overload
 
 import numpy as np
@@ -84,11 +85,12 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
     scale_target : bool, default True
         Centre the target and, before learning, divide by its standard deviation (one for all outputs, which share the
         kernel); starting variances are shares of its square. Everything reported is in the target's own units.
-    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+    solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
         The first two are exact by eigenvectors, the third needs none and is exact to a tolerance
-        (`hypergauss.Iterative` sets it). "auto" takes the cheaper by predicted time and memory (``solver_plan_``). The
-        iterative solver follows one start, falls back to an exact one with a warning where it does not converge and
-        memory allows, and gives standard deviations of many vertices at once from draws.
+        (`hypergauss.Iterative` sets it), and so is the fourth, with far fewer products, for a Matern kernel whose nu
+        is chosen from 1, 2 and 3 by the evidence (`hypergauss.Markov` sets it). "auto" takes the cheaper by predicted
+        time and memory (``solver_plan_``). The last two follow one start, fall back to an exact solver with a warning
+        where they do not converge and memory allows, and give standard deviations of many vertices at once from draws.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
         vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.
@@ -111,7 +113,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         The constant that f is added to. A kernel that is named has a level with a prior around the mean of the
         measurements, which is this, and the level is part of f; with a given kernel, the learned mean.
     log_marginal_likelihood_ : float
-        Log evidence of the targets, in their own units, at the mode.
+        Log evidence of the targets, in their own units, at the mode. Where it is an estimate it is made when read.
     hyperparameters_ : dict
         All hyperparameters that were free to be learned, by name, at their mode.
     size_exponent_ : float, dict by relation, or None
@@ -228,9 +230,16 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self._flat = np.asarray(y).ndim == 1
         self.noise_variance_ = None if measured.known_variance is not None else _noise(task, fitted)
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
-        self.log_marginal_likelihood_ = self.posterior_.log_evidence
+        self.__dict__.pop("log_marginal_likelihood_", None)  # of an earlier fit
+        if not self.posterior_.is_by_products:
+            _ = self.log_marginal_likelihood_
         self.learning_trace_ = fitted.learned.trace
         return self
+
+    @cached_property
+    def log_marginal_likelihood_(self) -> float:
+        """The log evidence; where it is an estimate, it is made when first read."""
+        return self.posterior_.log_evidence
 
     @overload
     def predict(self, X: Iterable[Any], return_std: Literal[False] = False) -> np.ndarray: ...

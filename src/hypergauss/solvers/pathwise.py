@@ -1,4 +1,4 @@
-"""What posteriors found by products share: many variances from draws, and a log evidence that is estimated when read."""
+"""What posteriors by products share: many variances from draws, and a log evidence that is estimated when read."""
 
 from __future__ import annotations
 
@@ -127,3 +127,14 @@ class PathwisePosterior(Posterior):
             own, share = noise * self._second_moments.precision[rows], self._second_moments.variance[rows] / noise
             precision = own / (own + share) / noise
         return leave_one_out(self.sites, self.prior, self.dual_weights(), precision)
+
+
+def log_evidence(sites: Sites, quadratic: float, log_det: Estimate, outputs: int) -> Estimate:
+    """Return the log density of sites: from z' C^-1 z summed over outputs, and log det(I + K W).
+
+    log det C is that plus the sum of log noise variances.
+    """
+    variance = sites.variance
+    whole = log_det.value + float(np.log(variance).sum())
+    value = -0.5 * (quadratic + outputs * (whole + len(variance) * np.log(2 * np.pi))) + float(sites.log_offset)
+    return Estimate(value, 0.5 * outputs * log_det.standard_error)

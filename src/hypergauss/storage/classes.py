@@ -47,6 +47,7 @@ from hypergauss.likelihoods import (
 from hypergauss.parameters import Parametrised
 from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
+from hypergauss.solvers.markov.options import Markov
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import Sites
 from hypergauss.spectrum import EigenSpectrum, GraphLaplacian, MatrixFreeSpectrum, SpectralDensity, ZhouLaplacian
@@ -140,6 +141,19 @@ STORED = {
     "LatentModel": Stored(LatentModel, ("kernel", "likelihood", "mean", "fixed")),
     "Linear": Stored(Linear, ("covariates", "variance", "fixed")),
     "LogNormal": Stored(LogNormal, ("median", "spread")),
+    "Markov": Stored(
+        Markov,
+        (
+            "tolerance",
+            "n_samples",
+            "sample_tolerance",
+            "n_probes",
+            "learning_tolerance",
+            "probe_tolerance",
+            "max_iterations",
+            "seed",
+        ),
+    ),
     "Matern": Stored(Matern, (*_FILTER, "inverse_nu", "lengthscale")),
     "MatrixFreeLaplacian": Stored(MatrixFreeLaplacian, ("products",)),
     "MatrixFreeSpectrum": Stored(MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest")),

@@ -20,6 +20,7 @@ from hypergauss.operators import Block, scattered
 from hypergauss.operators.base import random_signs
 from hypergauss.solvers.conjugate_gradients import Solution
 from hypergauss.solvers.iterative.system import FactorisedSystem, System
+from hypergauss.solvers.pathwise import Estimate
 
 #: The rate at which quadrature is taken to converge where it does not show.
 _SLOWEST = 0.5
@@ -32,6 +33,11 @@ class Probes(NamedTuple):
     preconditioned: Block
     value: float
     standard_error: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """Log det B with its standard error."""
+        return Estimate(self.value, self.standard_error)
 
 
 def log_determinant(system: System) -> Probes:

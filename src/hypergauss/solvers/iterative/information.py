@@ -17,7 +17,7 @@ which is s' I s / 2 to second order. What of the change lies outside the span of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.linalg
@@ -65,6 +65,16 @@ class Numbers:
             for unit in np.eye(np.size(getattr(model, field)))
         ]
         return np.column_stack([of_kernel, *own])
+
+
+class AnyNumbers(Protocol):
+    """All that a model's hyperparameters set, as one vector, and its derivatives."""
+
+    def of(self, model: Parametrised) -> np.ndarray:
+        """Return the numbers at a model's hyperparameters, shape (Q,)."""
+
+    def tangents(self, model: Parametrised) -> np.ndarray:
+        """Return their derivatives in each coordinate of the model, shape (p, Q)."""
 
 
 class Information(NamedTuple):
@@ -156,7 +166,7 @@ class Loss(NamedTuple):
 def local_model(
     model: Model,
     value: float,
-    numbers: Numbers,
+    numbers: AnyNumbers,
     slopes: np.ndarray,
     losses: Sequence[Loss],
     beyond: Callable[[Model], tuple[float, np.ndarray]],
@@ -169,7 +179,7 @@ def local_model(
         The point.
     value : float
         The objective there.
-    numbers : Numbers
+    numbers : AnyNumbers
         What the model's Gaussian fields depend on.
     slopes : array, shape (Q,)
         Of the objective in these.

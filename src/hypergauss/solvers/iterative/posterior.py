@@ -9,10 +9,10 @@ import numpy as np
 
 from hypergauss.operators import Block, column_slices, scattered
 from hypergauss.solvers.base import Prior
-from hypergauss.solvers.iterative.determinant import Probes, log_determinant
+from hypergauss.solvers.iterative.determinant import log_determinant
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.system import System, Workspace, evidence_system
-from hypergauss.solvers.pathwise import Estimate, PathwisePosterior
+from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
 from hypergauss.solvers.sites import Sites
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
@@ -80,7 +80,7 @@ class IterativePosterior(PathwisePosterior):
         quadratic = float((targets * self.dual_weights()).sum())
         self.workspace.find_subspace()  # which steadies the log determinant
         system = evidence_system(self.workspace, self.prior.kernel, self._precision)
-        return log_evidence(self.sites, quadratic, log_determinant(system), targets.shape[1])
+        return log_evidence(self.sites, quadratic, log_determinant(system).estimate, targets.shape[1])
 
     def mean(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._mean[rows]
@@ -137,14 +137,3 @@ class IterativePosterior(PathwisePosterior):
     def _solve(system: System, block: Block) -> Block:
         """Return W^1/2 B^-1 W^1/2 of a block."""
         return system.operator.settle(system.root * system.solve(system.root * block).x)
-
-
-def log_evidence(sites: Sites, quadratic: float, probes: Probes, outputs: int) -> Estimate:
-    """Return the log density of sites: from z' C^-1 z summed over outputs, and the log determinant of B.
-
-    log det C = log det B + sum of log noise variances.
-    """
-    variance = sites.variance
-    log_det = probes.value + float(np.log(variance).sum())
-    value = -0.5 * (quadratic + outputs * (log_det + len(variance) * np.log(2 * np.pi))) + float(sites.log_offset)
-    return Estimate(value, 0.5 * outputs * probes.standard_error)
