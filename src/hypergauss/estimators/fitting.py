@@ -119,8 +119,9 @@ def _learn_field(blueprint: Blueprint, task: Task) -> Attempt:
     if not task.learns:
         return attempt
     for kernel in sorted(others, key=lambda kernel: -kernel.nu):
-        # From the start: at another nu another lengthscale says the same.
-        other = task.learn(kernel)
+        # Sites are kept, hyperparameters are not: at another nu another lengthscale says the same.
+        start = attempt._replace(learned=attempt.learned._replace(model=task.model(kernel)))
+        other = task.learn(kernel, start)
         if other.objective > attempt.objective:
             return other
     return attempt

@@ -26,7 +26,7 @@ from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.inference.propagation import PropagationObjective
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.inference.variational import VariationalObjective
-from hypergauss.inference.variational_by_products import IterativeVariational
+from hypergauss.inference.variational_by_products import IterativeVariational, MarkovVariational
 from hypergauss.kernels import Kernel, Standardised, Sum
 from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
 from hypergauss.learning.search import Learned, Objective, maximise
@@ -34,6 +34,7 @@ from hypergauss.likelihoods import Likelihood, MultinomialProbit
 from hypergauss.solvers.base import ExactSolver, GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
+from hypergauss.solvers.markov.solver import MarkovSolver
 from hypergauss.solvers.sites import Observations
 
 INFERENCES = ("ep", "variational", "laplace", "mcmc")
@@ -321,9 +322,11 @@ class LatentTask(Task):
             return self._kind()(solver, self.y, self.likelihood.num_latents, state)
         if self.inference != "variational":
             raise ValueError(
-                f"The iterative solver finds posteriors by `inference='variational'`. Got {self.inference!r}. Leave "
+                f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. Leave "
                 "`inference` out, or use `rank` or `inducing` with another solver."
             )
+        if isinstance(solver, MarkovSolver):
+            return MarkovVariational(solver, model, self.y, state)
         return IterativeVariational(cast(IterativeSolver, solver), model, self.y, state)
 
     def learn(self, kernel: Kernel, previous: Attempt | None = None, **options: Any) -> Attempt:  # noqa: D102

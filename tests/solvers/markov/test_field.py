@@ -67,17 +67,17 @@ def test_noise_of_the_incidences_has_the_laplacian_for_its_covariance_exactly():
     """One pass over the incidences is a linear map of white noise: its square is Delta."""
 
     class Units:
-        """White noise that counts through unit vectors, one a draw."""
+        """White noise that is one at one place, and zero elsewhere."""
 
-        def __init__(self):
-            self.position = 0
+        def __init__(self, column):
+            self.ahead = column
 
         def standard_normal(self, shape):
             count = int(np.prod(shape))
             found = np.zeros(count)
-            if 0 <= column - self.position < count:
-                found[column - self.position] = 1.0
-            self.position += count
+            if 0 <= self.ahead < count:
+                found[self.ahead] = 1.0
+            self.ahead -= count
             return found.reshape(shape)
 
     operator = EXACT.source.multiplier()
@@ -85,7 +85,7 @@ def test_noise_of_the_incidences_has_the_laplacian_for_its_covariance_exactly():
     total = operator.num_incidences + SIZE
     images = []
     for column in range(total):
-        images.append(FieldNoise(operator)._of_incidences(operator, operator.null, 1, Units())[:, 0])
+        images.append(FieldNoise(operator)._of_incidences(operator, operator.null, 1, Units(column))[:, 0])
     root = np.array(images).T
     assert np.allclose(root @ root.T, EXACT.laplacian(), atol=1e-12)
 

@@ -30,7 +30,7 @@ from hypergauss.solvers.iterative.leading_evidence import LeadingEvidence
 from hypergauss.solvers.iterative.numbers import Deflated, Forms, Layout
 from hypergauss.solvers.iterative.posterior import IterativePosterior
 from hypergauss.solvers.iterative.system import FactorisedSystem, System, Workspace, evidence_system
-from hypergauss.solvers.pathwise import log_evidence
+from hypergauss.solvers.pathwise import Estimate, log_evidence
 from hypergauss.solvers.sites import Observations
 
 
@@ -73,6 +73,11 @@ class EvidenceTerms(NamedTuple):
     alpha: Block  # shape (N, L)
     slopes: Slopes
     system: System  # loosely solved, for what is needed to a few digits
+
+    @property
+    def log_det(self) -> Estimate:
+        """Log det(I + K W) with its standard error."""
+        return self.probes.estimate
 
 
 def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Block, targets: Block) -> EvidenceTerms:

@@ -10,7 +10,7 @@ from hypergauss.solvers.iterative.options import check_settings
 
 #: Without a number, probes of all vertices together, and the fewest of them: in the sums over many vertices that traces
 #: are, probes average themselves.
-_PROBED_VERTICES, _FEWEST_PROBES = 500_000, 4
+_PROBED_VERTICES, _FEWEST_PROBES = 200_000, 4
 
 
 class Markov(NamedTuple):
