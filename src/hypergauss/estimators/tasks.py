@@ -322,8 +322,8 @@ class LatentTask(Task):
             return self._kind()(solver, self.y, self.likelihood.num_latents, state)
         if self.inference != "variational":
             raise ValueError(
-                f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. Leave "
-                "`inference` out, or use `rank` or `inducing` with another solver."
+                f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. "
+                "Leave `inference` out, or use `rank` or `inducing` with another solver."
             )
         if isinstance(solver, MarkovSolver):
             return MarkovVariational(solver, model, self.y, state)
