@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.planted import NOISE, Problem, planted
-from hypergauss import Spectrum
+from hypergauss import HypergraphGPRegressor, Markov, Spectrum
 from hypergauss.inference import GaussianModel, Iterative, Observations, condition, maximise
 from hypergauss.kernels import Matern
 from hypergauss.metrics import interval_coverage
@@ -62,6 +62,53 @@ def _coverage(problem: Problem, mean: np.ndarray, std: np.ndarray, noise_varianc
         interval_coverage(values, mean, spread, level=0.9)
         for values, spread in ((truth, std), (measured, np.sqrt(std**2 + noise_variance)))
     )
+
+
+def markov(problem: Problem, spectrum: Spectrum, *, learns: bool) -> dict[str, Any]:
+    """Return the same of the Markov form: the mean at nu = 2, a fit without learning, draws, and a default fit."""
+    size, found = problem.hypergraph.num_vertices, {}
+    everywhere, observations = np.arange(size), Observations.of(problem.rows, problem.y[:, None])
+    model = GaussianModel(Matern(spectrum, 2, fixed=("nu",)), NOISE**2, np.zeros(1))
+    operator = spectrum.source.multiplier()
+    start = operator.enter(np.random.default_rng(1).standard_normal((size, 1)))
+    times, bare = [], []
+    for _ in range(3):
+        posterior = condition(model.prior(), observations.sites(NOISE**2), Markov())
+        before = posterior.num_products
+        times.append(clocked(lambda posterior=posterior: posterior.mean(everywhere))[:2])
+        products = posterior.num_products - before
+        bare.append(medians({"product": lambda: operator.affine(start, 1.0, 0.0)}, 5)["product"])
+    seconds, one = (np.median(pairs, axis=0) for pairs in (times, bare))
+    mean = posterior.mean(everywhere)[:, 0]
+    found["mean"] = {
+        "seconds": seconds.tolist(),
+        "products": products,
+        "ratio": (seconds / products / one).tolist(),
+        "r2": problem.r2(mean),
+    }
+    before = posterior.num_products
+    found["std"] = {"seconds": clocked(lambda: posterior.variance(everywhere))[:2]}
+    found["std"]["products"] = posterior.num_products - before
+    names, kernel = problem.hypergraph.vertices, Matern(spectrum, 2)
+
+    def conditioned() -> np.ndarray:
+        fixed = HypergraphGPRegressor(problem.hypergraph, kernel, solver="markov", learn=False)
+        return fixed.fit(names[problem.rows], problem.y).predict(names)
+
+    found["learn_false"] = clocked(conditioned)[:2]
+    if learns:
+        wall, busy, fitted = clocked(
+            lambda: HypergraphGPRegressor(problem.hypergraph, solver=Markov()).fit(names[problem.rows], problem.y)
+        )
+        mean, std = fitted.predict(names, return_std=True, include_noise=False)
+        found["default"] = {
+            "seconds": (wall, busy),
+            "products": fitted.posterior_.num_products,
+            "kernel": repr(fitted.kernel_),
+            "r2": problem.r2(mean),
+            "coverage": _coverage(problem, mean, std, float(fitted.noise_variance_)),
+        }
+    return found
 
 
 def main(size: int, mode: str) -> dict[str, Any]:
@@ -120,6 +167,8 @@ def main(size: int, mode: str) -> dict[str, Any]:
         found["final_mean"] = {"seconds": (wall, busy), "r2": problem.r2(mean)}
         wall, busy, std = clocked(lambda: np.sqrt(posterior.variance(everywhere)))
         found["std"] = {"seconds": (wall, busy), "coverage": _coverage(problem, mean, std, float(model.noise_variance))}
+    if mode != "mean":
+        found["markov"] = markov(problem, spectrum, learns=mode == "learn")
     found["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     return found
 

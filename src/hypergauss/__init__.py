@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from hypergauss.learning import LogNormal
     from hypergauss.plotting import drawing, maps
     from hypergauss.report import write_report
-    from hypergauss.solvers import Iterative
+    from hypergauss.solvers import Iterative, Markov
     from hypergauss.spectrum import Spectrum
     from hypergauss.storage import load, save
 
@@ -60,6 +60,7 @@ _HOMES = {
     "HypergraphGPLVM": "embedding",
     "HypergraphGPRegressor": "estimators",
     "Iterative": "solvers",
+    "Markov": "solvers",
     "LogNormal": "learning",
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
@@ -108,6 +109,7 @@ __all__ = [
     "HypergraphGPRegressor",
     "Iterative",
     "LogNormal",
+    "Markov",
     "SpectralEmbedding",
     "Spectrum",
     "__version__",

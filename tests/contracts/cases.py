@@ -54,6 +54,8 @@ KERNELS = {
     "matern in the limit": lambda H: Matern(Spectrum.of(H), math.inf, 3.0),
     "matern unnormalised": lambda H: Matern(Spectrum.of(H), 1.5, 2.0, normalise=False),
     "matern by size": lambda H: Matern(Spectrum.of(H, size_exponent=0.7), 0.8, 2.0),
+    "matern of whole nu": lambda H: Matern(Spectrum.of(H), 2, 2.0, variance=0.6),
+    "matern of whole nu by size": lambda H: Matern(Spectrum.of(H, size_exponent=0.7), 3, 2.0, normalise=False),
     "matern on a graph": lambda H: Matern(Spectrum.of(H.clique_expansion()), 1.5, 2.0),
     "diffusion": lambda H: Diffusion(Spectrum.of(H), 3.0, variance=0.6),
     "bernstein, rising": lambda H: Bernstein(Spectrum.of(H), RISING),

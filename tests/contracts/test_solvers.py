@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hypergauss import parameters
-from hypergauss.inference import GaussianModel, InducingVertices, Iterative, Observations, Prior
+from hypergauss.inference import GaussianModel, InducingVertices, Iterative, Markov, Observations, Prior
 from hypergauss.solvers import NaturalSites, condition, solver_for
 from tests import oracles
 from tests.contracts.cases import FEATURELESS, KERNELS, NEEDING_EIGENVECTORS
@@ -14,13 +14,25 @@ from tests.hypergraphs import relabelled
 
 NOISE, MEAN = 0.3, np.array([0.4, -1.0])
 #: All observed vertices are inducing vertices of the sparse solver, which then leaves nothing out.
-SOLVED = ["dense", "low-rank", "sparse", "iterative"]
-#: Those without an error of their own; the iterative one is asked for as little of it as double precision allows.
-EXACT = [solver for solver in SOLVED if solver != "iterative"]
-SETTINGS = {"iterative": Iterative(1e-9, probe_tolerance=1e-8), "sparse": "auto"}
+SOLVED = ["dense", "low-rank", "sparse", "iterative", "markov"]
+#: Those without an error of their own; those by products are asked for as little of it as double precision allows.
+EXACT = [solver for solver in SOLVED if solver not in ("iterative", "markov")]
+SETTINGS = {
+    "iterative": Iterative(1e-9, probe_tolerance=1e-8),
+    "markov": Markov(1e-9, probe_tolerance=1e-8),
+    "sparse": "auto",
+}
+#: The kernels that are Markov fields.
+FIELDS = {"matern of whole nu", "matern of whole nu by size"}
 #: That of the sparse solver is what is added to the diagonal of the inducing vertices' covariance.
-ACCURACY = {"dense": 1e-9, "low-rank": 1e-9, "sparse": 1e-7, "iterative": 1e-7}
-CANNOT = {"dense": set(), "low-rank": FEATURELESS, "sparse": set(), "iterative": NEEDING_EIGENVECTORS}
+ACCURACY = {"dense": 1e-9, "low-rank": 1e-9, "sparse": 1e-7, "iterative": 1e-7, "markov": 1e-7}
+CANNOT = {
+    "dense": set(),
+    "low-rank": FEATURELESS,
+    "sparse": set(),
+    "iterative": NEEDING_EIGENVECTORS,
+    "markov": set(KERNELS) - FIELDS,
+}
 
 
 class Measurements(NamedTuple):
@@ -101,12 +113,15 @@ def test_the_log_evidence_is_scipys_multivariate_normal(hypergraph, solver, name
     assert to_learn.value(GaussianModel(kernel, NOISE, data.mean)) == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize("name", [name for name in KERNELS if name not in NEEDING_EIGENVECTORS])
+@pytest.mark.parametrize(
+    ("solver", "name"),
+    [(solver, name) for solver in ("iterative", "markov") for name in KERNELS if name not in CANNOT[solver]],
+)
 @all_measurements
-def test_the_estimated_log_evidence_is_scipys_within_its_standard_error(hypergraph, name, data):
+def test_the_estimated_log_evidence_is_scipys_within_its_standard_error(hypergraph, solver, name, data):
     kernel = KERNELS[name](hypergraph)
     expected = oracles.log_evidence(kernel.gram(), data.rows, data.y, data.noise, data.mean)
-    posterior = posterior_of(kernel, data, "iterative")
+    posterior = posterior_of(kernel, data, solver)
     estimate = posterior.log_evidence_estimate
     assert posterior.log_evidence == estimate.value
     assert abs(estimate.value - expected) < 4.5 * estimate.standard_error + 1e-6
@@ -230,8 +245,10 @@ def test_products_with_the_covariance_and_their_gradients(hypergraph, solver, na
     assert np.allclose(solved.pull_back_product(kernel, left, right), expected, rtol=1e-5, atol=1e-6)
 
 
-@every_solver
-@pytest.mark.parametrize("name", ["matern", "sum", "product"])
+@pytest.mark.parametrize(
+    ("solver", "name"),
+    [(s, n) for s in SOLVED for n in ("matern", "sum", "product", "matern of whole nu") if n not in CANNOT[s]],
+)
 def test_samples_have_the_posteriors_moments(hypergraph, name, solver, rng):
     data, size = MEASUREMENTS["repeated"], 20_000 if solver in EXACT else 1_000
     posterior = posterior_of(KERNELS[name](hypergraph), data, solver)
@@ -253,7 +270,7 @@ def test_samples_have_the_posteriors_moments(hypergraph, name, solver, rng):
 
 @every_solver
 def test_relabelling_vertices_permutes_the_posterior(hypergraph, solver, rng):
-    data, make = MEASUREMENTS["repeated and heteroscedastic"], KERNELS["matern"]
+    data, make = MEASUREMENTS["repeated and heteroscedastic"], KERNELS["matern of whole nu"]
     order = rng.permutation(hypergraph.num_vertices)
     moved = data._replace(rows=np.argsort(order)[data.rows])
     before = posterior_of(make(hypergraph), data, solver)
@@ -267,7 +284,7 @@ def test_relabelling_vertices_permutes_the_posterior(hypergraph, solver, rng):
 
 @every_solver
 def test_no_vertices_asked_for_give_no_answers(hypergraph, solver):
-    posterior = posterior_of(KERNELS["matern"](hypergraph), MEASUREMENTS["several outputs"], solver)
+    posterior = posterior_of(KERNELS["matern of whole nu"](hypergraph), MEASUREMENTS["several outputs"], solver)
     nothing = np.zeros(0, dtype=int)
     assert posterior.mean(nothing).shape == (0, 2)
     assert posterior.variance(nothing).shape == (0,)
@@ -277,7 +294,7 @@ def test_no_vertices_asked_for_give_no_answers(hypergraph, solver):
 @every_solver
 def test_tiny_noise_keeps_variances_from_turning_negative(hypergraph, solver):
     data = measure(ONCE)._replace(noise_variance=np.full(len(ONCE), 1e-9))
-    kernel = KERNELS["matern"](hypergraph)
+    kernel = KERNELS["matern of whole nu"](hypergraph)
     inducing = InducingVertices.of(kernel, np.sort(ONCE)) if solver == "sparse" else None
     posterior = condition(Prior(kernel, data.mean), data.sites(), "auto" if inducing else solver, inducing)
     assert np.allclose(posterior.mean(data.rows), data.y, atol=1e-6)

@@ -383,7 +383,7 @@ def test_learning_cut_short_is_said(problem):
         ({"rank": 1000}, ValueError, "`rank` must be between 1 and 30 .*80 x 30.*Got 1000"),
         ({"kernel": "rbf"}, ValueError, "one of 'auto', 'walk', 'matern', 'diffusion', 'bernstein'. Got 'rbf'"),
         ({"combine": "mean"}, ValueError, "one of 'sum', 'product'. Got 'mean'"),
-        ({"solver": "cg"}, ValueError, "one of 'auto', 'dense', 'low-rank', 'iterative'. Got 'cg'"),
+        ({"solver": "cg"}, ValueError, "one of 'auto', 'dense', 'low-rank', 'iterative', 'markov'. Got 'cg'"),
         ({"size_exponent": "best"}, ValueError, "one of 'auto', 'learn'. Got 'best'"),
         ({"size_exponent": math.inf}, ValueError, "`size_exponent` must be finite"),
         ({"n_starts": 0}, ValueError, "`n_starts` must be at least 1. Got 0"),

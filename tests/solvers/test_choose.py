@@ -31,7 +31,7 @@ def test_a_solver_that_needs_eigenvectors_says_so(hypergraph):
 
 
 def test_an_unknown_solver_is_refused_with_the_choices(hypergraph):
-    with pytest.raises(ValueError, match=r"one of 'auto', 'dense', 'low-rank', 'iterative'. Got 'cg'"):
+    with pytest.raises(ValueError, match=r"one of 'auto', 'dense', 'low-rank', 'iterative', 'markov'. Got 'cg'"):
         solver_for(Matern(Spectrum.of(hypergraph)), np.arange(3), "cg")
 
 

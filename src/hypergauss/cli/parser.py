@@ -162,7 +162,7 @@ def _fit(commands: argparse._SubParsersAction) -> None:
     group.add_argument("--rank", type=int, metavar="R", help="truncate the spectrum, for large hypergraphs")
     group.add_argument(
         "--solver",
-        choices=["auto", "dense", "low-rank", "iterative"],
+        choices=["auto", "dense", "low-rank", "iterative", "markov"],
         default="auto",
         help="told from predicted time and memory unless named",
     )

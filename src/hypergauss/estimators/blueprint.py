@@ -23,7 +23,8 @@ from hypergauss.kernels import (
     Sum,
     Walk,
 )
-from hypergauss.solvers.choose import Choice, Plan, check_solver, memory_limit, plan_solver
+from hypergauss.solvers.choose import Choice, Plan, check_solver, is_by_products, memory_limit, plan_solver
+from hypergauss.solvers.markov.field import SMOOTHNESSES
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
 
@@ -101,6 +102,7 @@ class Blueprint(NamedTuple):
             or _are_beyond_products(sides, combine, len(domain.relations)),
             is_dense=any(side.rank is None for side in sides.values()),
             num_features=sum(side.rank or 0 for side in sides.values()),
+            is_field=_is_field(domain, name, sides, solver, laplacian),
             searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
             is_full=laplacian not in (None, "zhou") if isinstance(laplacian, str | None) else True,
         )
@@ -148,6 +150,17 @@ class Blueprint(NamedTuple):
             }
         return self.build(spectra, True), self.build(spectra, False)
 
+    @property
+    def is_markov(self) -> bool:
+        """Whether the kernel is a Markov field, whose smoothness is chosen."""
+        return self.plan is not None and self.plan.is_iterative and self.plan.is_markov
+
+    def fields_at(self, exponents: Mapping[str, float | None]) -> list[Matern]:
+        """Return the kernel of each smoothness that may be chosen, the first to be tried first."""
+        ((name, relation),) = self.domain.relations.items()
+        spectrum = Spectrum.matrix_free(relation, exponents[name])
+        return [Matern(spectrum, nu, fixed=("nu",)) for nu in SMOOTHNESSES]
+
     def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
         """Return the kernel whose spectra have the given size exponents."""
         return self.kernels_at(exponents)[0 if stiff else 1]
@@ -165,7 +178,7 @@ class Blueprint(NamedTuple):
         """Return whether systems are solved by products; a given kernel has made that choice unless it is made here."""
         if self.plan is not None:
             return self.plan.is_iterative
-        return check_solver(solver) == "iterative" or not self.kernel_at(self.exponents).has_eigenvectors
+        return is_by_products(solver) or not self.kernel_at(self.exponents).has_eigenvectors
 
     @property
     def is_shaped(self) -> bool:
@@ -199,6 +212,23 @@ def _check_single(domain: Domain, size_exponent: float | str) -> None:
             "`size_exponent` weighs hyperedges, and a matrix given as `laplacian` has its weights. Got "
             f"{size_exponent!r}. Leave it out, or name the Laplacian."
         )
+
+
+def _is_field(domain: Domain, name: str | None, sides: Mapping[str, Kernel], solver: Choice, laplacian: Any) -> bool:
+    """Return whether products may be those of a Markov field: of one relation, by a kernel that leaves it open.
+
+    A kernel that is named is taken at its word, unless the Markov solver is, which then has to be able to.
+    """
+    asked = check_solver(solver) == "markov"
+    is_zhou = laplacian is None or (isinstance(laplacian, str) and laplacian == "zhou")
+    fits = len(domain.relations) == 1 and not sides and name in (None, "auto", "matern") and is_zhou
+    if asked and not fits:
+        raise ValueError(
+            "`solver='markov'` is for Zhou's Laplacian of one hypergraph without covariates, with `kernel` 'auto' or "
+            f"'matern'. Got {len(domain.relations)} relation(s), {'' if sides else 'no '}covariates, kernel {name!r} "
+            f"and {'its' if is_zhou else 'another'} Laplacian. Use `solver='iterative'`."
+        )
+    return fits and (asked or name != "matern")
 
 
 def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool) -> Kernel:

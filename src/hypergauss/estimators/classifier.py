@@ -90,7 +90,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         timid, and latents are independent.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
-    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+    solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
         As for the regressor; with the iterative solver, posteriors are found by ``inference="variational"``, and the
         bound is an estimate.
     n_starts : int, default 1

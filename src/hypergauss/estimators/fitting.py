@@ -70,8 +70,9 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
             exact = blueprint.exactly(Work(len(task.rows), averages=False))
             if exact is None or exact.plan is None:
                 raise
+            name = "Markov" if blueprint.is_markov else "iterative"
             warnings.warn(
-                "The iterative solver did not converge, and the model is fitted anew by an exact one, predicted to "
+                f"The {name} solver did not converge, and the model is fitted anew by an exact one, predicted to "
                 f"take {exact.plan.chosen}. {error}",
                 LearningWarning,
                 stacklevel=3,
@@ -119,6 +120,8 @@ def _learn(
 ) -> tuple[Attempt, Averaged | None, HyperparameterDraws | None, dict[str, float | None], dict[str, Profile]]:
     """Return the mode of the hyperparameters, what to average over, draws, the exponents there, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
+    if blueprint.is_markov:
+        return _learn_field(blueprint, task), None, None, exponents, profiles
     attempt: Attempt | None = None
     stiff, kernel = blueprint.kernels_at(exponents)  # of one decomposition, which may be all that a fit takes
     task.check_priors(kernel)
@@ -139,6 +142,22 @@ def _learn(
     elif task.averages(attempt) and (count := blueprint.num_points):
         averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)
     return attempt, averaged, draws, exponents, profiles
+
+
+def _learn_field(blueprint: Blueprint, task: Task) -> Attempt:
+    """Return the mode at the whole nu of highest evidence: the middle one, or the first neighbour that is better."""
+    first, *others = blueprint.fields_at(blueprint.exponents)
+    task.check_priors(first)
+    attempt = task.learn(first)
+    if not task.learns:
+        return attempt
+    for kernel in sorted(others, key=lambda kernel: -kernel.nu):
+        # Sites are kept, hyperparameters are not: at another nu another lengthscale says the same.
+        start = attempt._replace(learned=attempt.learned._replace(model=task.model(kernel)))
+        other = task.learn(kernel, start)
+        if other.objective > attempt.objective:
+            return other
+    return attempt
 
 
 def _profile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,7 +36,7 @@ from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Likelihood
 from hypergauss.likelihoods.transforms import Transform
-from hypergauss.solvers.choose import Choice, check_solver
+from hypergauss.solvers.choose import Choice, is_by_products
 from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.solvers.work import Work
 
@@ -46,7 +47,12 @@ class _Learned(NamedTuple):
     transform: Transform
     task: GaussianTask
     fitted: Fitted
-    log_evidence: float
+    log_slope: float
+
+    @property
+    def log_evidence(self) -> float:
+        """Of the targets themselves, the transform's Jacobian included."""
+        return self.fitted.posterior.log_evidence + self.log_slope
 
 
 class HypergraphGPRegressor(MeasuredVertices):
@@ -112,7 +118,7 @@ class HypergraphGPRegressor(MeasuredVertices):
         (numbers, or an ordered `pandas.Categorical`) that thresholds cut f into. Or a `OneLatent` that is a
         `Measurement`, at values to start from, in the target's units. Posteriors are exact for "gaussian", by
         expectation propagation for log-concave likelihoods, by the best variational bound for others ("student-t") and
-        with the iterative solver; hyperparameters, those of the likelihood among them, are learned and averaged alike.
+        with solvers by products; hyperparameters, those of the likelihood among them, are learned and averaged alike.
         All but "gaussian" take one output, and each vertex once.
     transform : {"none", "log", "auto"}, default "none"
         The scale that normal noise is on. "log" is for positive, skewed targets such as prices: log y = f + noise,
@@ -120,11 +126,12 @@ class HypergraphGPRegressor(MeasuredVertices):
         positive, and keeps the one of larger evidence of y itself, the Jacobian -sum log y included. It is not the
         default since it takes two fits, and since a mean, an R^2 or an explanation on another scale should not come
         unasked.
-    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+    solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
         The first two are exact by eigenvectors, the third needs none and is exact to a tolerance
-        (`hypergauss.Iterative` sets it). "auto" takes the cheaper by predicted time and memory (``solver_plan_``). The
-        iterative solver follows one start, falls back to an exact one with a warning where it does not converge and
-        memory allows, and gives standard deviations of many vertices at once from draws.
+        (`hypergauss.Iterative` sets it), and so is the fourth, with far fewer products, for a Matern kernel whose nu
+        is chosen from 1, 2 and 3 by the evidence (`hypergauss.Markov` sets it). "auto" takes the cheaper by predicted
+        time and memory (``solver_plan_``). The last two follow one start, fall back to an exact solver with a warning
+        where they do not converge and memory allows, and give standard deviations of many vertices at once from draws.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference by the collapsed bound, which then takes the place of the log evidence: how many inducing
         vertices to select (`select_inducing_vertices`), which ones, or how many leading eigenvectors instead.
@@ -157,7 +164,8 @@ class HypergraphGPRegressor(MeasuredVertices):
         measurements, which is this, and the level is part of f; with a given kernel, the learned mean.
     log_marginal_likelihood_ : float
         Log evidence of the targets, in their own units and on their own scale, at the mode: exact with normal noise,
-        else the approximation of expectation propagation or the variational bound.
+        else the approximation of expectation propagation or the variational bound. Where it is an estimate it is made
+        when read.
     hyperparameters_ : dict
         All hyperparameters that were free to be learned, by name, at their mode.
     size_exponent_ : float, dict by relation, or None
@@ -277,24 +285,33 @@ class HypergraphGPRegressor(MeasuredVertices):
                 on_scale = measured if each.name == "none" else check_observations(rows, each.forward(values))
                 task = self._gaussian_task(blueprint, on_scale, start_noise, report, draws=draws)
                 fitted = fit(blueprint, task)
-                log_evidence = fitted.posterior.log_evidence + float(each.log_slope(values).sum())
-                found.append(_Learned(each, task, fitted, log_evidence))
-        best = max(found, key=lambda each: each.log_evidence)
+                found.append(_Learned(each, task, fitted, float(each.log_slope(values).sum())))
+        # An estimate of the evidence is made only where there is something to compare.
+        best = max(found, key=lambda each: each.log_evidence) if len(found) > 1 else found[0]
         fitted, model = best.fitted, best.fitted.model
         warn_unless_converged(fitted.learned, self.max_iterations)
         reasons = self._reasons_for_little(measured.mean, measured.num_measurements, len(measured.rows))
         self._warn_of_silence(blueprint, fitted, reasons)
         self._keep(blueprint, fitted)
         self._flat = values.ndim == 1
-        evidence = {each.transform.name: each.log_evidence for each in found}
-        self.transform_, self.transform_evidence_ = best.transform.name, evidence if transform == "auto" else None
+        self.transform_, self.transform_evidence_ = best.transform.name, None
+        if transform == "auto":
+            self.transform_evidence_ = {each.transform.name: each.log_evidence for each in found}
         self.levels_ = None
         self.noise_variance_ = None if measured.known_variance is not None else _noise(best.task, fitted)
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
-        self.log_marginal_likelihood_ = best.log_evidence
+        self.__dict__.pop("log_marginal_likelihood_", None)  # of an earlier fit
+        self._log_slope = best.log_slope
+        if not self.posterior_.is_by_products:
+            _ = self.log_marginal_likelihood_
         self.learning_trace_ = fitted.learned.trace
         self.draws_ = fitted.draws
         return self
+
+    @cached_property
+    def log_marginal_likelihood_(self) -> float:
+        """The log evidence; where it is an estimate, it is made when first read."""
+        return self.posterior_.log_evidence + self._log_slope
 
     def _check_inference(self) -> bool:
         """Return whether hyperparameters are drawn, after checks that they can be."""
@@ -312,9 +329,9 @@ class HypergraphGPRegressor(MeasuredVertices):
             )
         if self.inducing is not None:
             raise ValueError("`inference='mcmc'` draws by the evidence itself. Got `inducing`. Leave it out.")
-        if check_solver(self.solver) == "iterative":
+        if is_by_products(self.solver):
             raise ValueError(
-                "`inference='mcmc'` compares log evidences, which the iterative solver only estimates. Use "
+                "`inference='mcmc'` compares log evidences, which a solver by products only estimates. Use "
                 "`solver='auto'`."
             )
         return True
@@ -349,7 +366,7 @@ class HypergraphGPRegressor(MeasuredVertices):
         self._keep(blueprint, fitted)
         self.draws_ = None
         self._flat, self.levels_, self.noise_variance_ = True, target.levels, None
-        self.log_marginal_likelihood_ = task.log_evidence(fitted.learned.log_evidence)
+        self.__dict__["log_marginal_likelihood_"] = task.log_evidence(fitted.learned.log_evidence)
         self.transform_, self.transform_evidence_ = "none", None
         self.mean_ = float(fitted.model.mean[0])
         self.learning_trace_ = fitted.learned.trace

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph
 from hypergauss.kernels import Kernel
-from hypergauss.solvers.choose import check_solver
+from hypergauss.solvers.choose import is_by_products
 
 Settings = Mapping[str, Any]
 
@@ -54,14 +54,14 @@ VERTEX_RULES = (
     ),
     Idle(
         ("rank",),
-        lambda given: check_solver(given["solver"]) == "iterative",
-        "it counts eigenvectors, and the iterative solver has none",
+        lambda given: is_by_products(given["solver"]),
+        "it counts eigenvectors, and a solver by products has none",
         "Leave it out, or use `solver='low-rank'`.",
     ),
     Idle(
         ("n_starts",),
-        lambda given: given["n_starts"] != 1 and check_solver(given["solver"]) == "iterative",
-        "the iterative solver follows one start",
+        lambda given: given["n_starts"] != 1 and is_by_products(given["solver"]),
+        "a solver by products follows one start",
     ),
     Idle(
         ("integrate",),
@@ -86,7 +86,7 @@ VERTEX_RULES = (
     ),
     Idle(
         ("integrate",),
-        lambda given: check_solver(given["solver"]) == "iterative" or given.get("batch_size") is not None,
+        lambda given: is_by_products(given["solver"]) or given.get("batch_size") is not None,
         "averages over hyperparameters compare log evidences, and here these are estimates",
     ),
     Idle(

@@ -26,7 +26,7 @@ from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.inference.propagation import PropagationObjective
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.inference.variational import VariationalObjective
-from hypergauss.inference.variational_by_products import IterativeVariational
+from hypergauss.inference.variational_by_products import IterativeVariational, MarkovVariational
 from hypergauss.kernels import Kernel, Standardised, Sum
 from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
 from hypergauss.learning.search import Learned, Objective, maximise
@@ -34,6 +34,7 @@ from hypergauss.likelihoods import Likelihood, MultinomialProbit
 from hypergauss.solvers.base import ExactSolver, GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
+from hypergauss.solvers.markov.solver import MarkovSolver
 from hypergauss.solvers.sites import Observations
 
 INFERENCES = ("ep", "variational", "laplace", "mcmc")
@@ -95,6 +96,8 @@ class Task(ABC):
     coarse_gain: ClassVar[float]
     #: The same for the default model, whose hyperparameters are averaged over with their surroundings.
     fine_gain: ClassVar[float] = 1e-4
+    #: Whether a posterior needs nothing that an evaluation of the objective would find, such as sites.
+    conditions_at_once: ClassVar[bool] = False
 
     def __init__(self, rows: np.ndarray, how: How) -> None:
         self.rows, self.how = rows, how
@@ -158,6 +161,11 @@ class Task(ABC):
         solver = solver_for(kernel, self.rows, self.how.solver, self.how.inducing(kernel))
         return Attempt(attempt.learned._replace(state=None), solver)
 
+    @property
+    def learns(self) -> bool:
+        """Whether hyperparameters are to be learned."""
+        return self.how.max_iterations > 0
+
     def averages(self, attempt: Attempt) -> bool:
         """Return whether there is something to average over: hyperparameters that were learned by exact values."""
         return self.how.averages and self.how.max_iterations > 0 and not attempt.solver.is_estimated
@@ -185,6 +193,8 @@ class Task(ABC):
         if previous is not None:
             model = parameters.transferred(model, previous.learned.model)
             state = previous.learned.state
+        if self.how.max_iterations == 0 and solver.is_estimated and self.conditions_at_once:
+            return Attempt(unlearned(model, "nothing to learn"), solver)
         learned = maximise(
             self.objective(solver, model, state),
             model,
@@ -223,6 +233,7 @@ class GaussianTask(Task):
     """
 
     coarse_gain: ClassVar[float] = 1e-3
+    conditions_at_once: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -257,7 +268,8 @@ class GaussianTask(Task):
     def posterior(self, attempt: Attempt) -> Posterior:  # noqa: D102
         model = self.reported(attempt.learned.model)
         posterior = attempt.solver.posterior(model.prior(), self.measured.sites(model.noise_variance))
-        _ = posterior.log_evidence  # by products it is found when asked for: if it cannot be, that is said here
+        if posterior.is_by_products:
+            posterior.mean(self.rows[:1])  # solved for once, and kept: if it cannot be, that is said here
         return posterior
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedPosterior:  # noqa: D102
@@ -331,15 +343,17 @@ class LatentTask(Task):
             return self._kind()(solver, self.y, self.likelihood.num_latents, state)
         if self.inference != "variational":
             raise ValueError(
-                f"The iterative solver finds posteriors by `inference='variational'`. Got {self.inference!r}. Leave "
-                "`inference` out, or use `rank` or `inducing` with another solver."
+                f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. "
+                "Leave `inference` out, or use `rank` or `inducing` with another solver."
             )
+        if isinstance(solver, MarkovSolver):
+            return MarkovVariational(solver, model, self.y, state)
         return IterativeVariational(cast(IterativeSolver, solver), model, self.y, state)
 
     def learn(self, kernel: Kernel, previous: Attempt | None = None, **options: Any) -> Attempt:  # noqa: D102
         if self.inference == "mcmc":
             solver = solver_for(kernel, self.rows, "dense")
-            return Attempt(_unlearned(self.model(kernel), "sampled"), solver)
+            return Attempt(unlearned(self.model(kernel), "sampled"), solver)
         if self.batch_size is not None:
             return self._learn_in_batches(kernel, self.batch_size)
         return super().learn(kernel, previous, **options)
@@ -395,7 +409,7 @@ class LatentTask(Task):
             seed=self.how.seed,
             report=self.how.report,
         )
-        learned = _unlearned(found.model, f"{passes} passes")._replace(
+        learned = unlearned(found.model, f"{passes} passes")._replace(
             log_evidence=found.elbo,
             objective=float(found.trace[-1]),
             trace=found.trace,
@@ -419,6 +433,6 @@ def has_level(kernel: Kernel) -> bool:
     return isinstance(kernel, Standardised) and kernel.level > 0
 
 
-def _unlearned(model: LatentModel, message: str) -> Learned:
+def unlearned(model: Any, message: str) -> Learned:
     """Return an outcome of which nothing is known but the model."""
     return Learned(model, np.nan, np.nan, np.array([np.nan]), converged=True, message=message, n_evaluations=0)

@@ -1,4 +1,4 @@
-r"""Likelihoods at any size: sites moved with the iterative solver.
+r"""Likelihoods at any size: sites moved with a solver by products.
 
 The fixed point is that of `variational`: each site is the likelihood's own gradient at its marginal. Means are solved
 for; variances come from pathwise draws that stay the same from step to step, so the iteration is a deterministic map
@@ -7,6 +7,9 @@ of the sites, and converges as it does with exact variances.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Protocol, cast
 from warnings import warn
 
 import numpy as np
@@ -23,9 +26,21 @@ from hypergauss.operators import Block, scattered
 from hypergauss.solvers.base import Marginals
 from hypergauss.solvers.iterative import IterativeSolver
 from hypergauss.solvers.iterative.evidence import EvidenceTerms, evidence_terms
-from hypergauss.solvers.iterative.information import Information, Loss, Numbers, local_model
+from hypergauss.solvers.iterative.information import (
+    AnyNumbers,
+    Information,
+    Loss,
+    Numbers,
+    half_inverse,
+    local_model,
+)
 from hypergauss.solvers.iterative.numbers import Layout
 from hypergauss.solvers.iterative.system import System
+from hypergauss.solvers.markov import MarkovSolver
+from hypergauss.solvers.markov.evidence import FieldTerms, field_terms, information
+from hypergauss.solvers.markov.field import Field, FieldNumbers, check_kernel, step_jacobian
+from hypergauss.solvers.markov.system import System as FieldSystem
+from hypergauss.solvers.pathwise import Estimate
 from hypergauss.solvers.sites import NaturalSites
 
 #: Steps of the sites for one value of the hyperparameters, and the relative change that ends them.
@@ -34,6 +49,8 @@ _MOST_STEPS, _SETTLED = 30, 1e-2
 _LEAST_GAIN = 1e-2
 #: Relative residual of the systems behind marginals: a map that converges to a percent needs less noise than that.
 _SOLVED = 3e-4
+#: The same of a Markov field, whose solution is the marginal itself and needs no product to follow.
+_FIELD_SOLVED = 3e-3
 #: Draws behind variances while sites move: as many as there are probes, within these limits.
 _DRAWS = (16, 64)
 #: Steps that the next one is mixed from.
@@ -44,12 +61,21 @@ _LARGEST_FALL = 10.0
 _LEAST_PRECISION = 1e-6
 
 
-class IterativeVariational(EstimatedObjective):
+class Found(Protocol):
+    """What one latent's sites give: r' C^-1 r, and log det(I + K W)."""
+
+    @property
+    def quadratic(self) -> float: ...  # noqa: D102
+    @property
+    def log_det(self) -> Estimate: ...  # noqa: D102
+
+
+class VariationalByProducts(EstimatedObjective):
     """The evidence lower bound of a model, estimated, at the sites that hold there.
 
     Parameters
     ----------
-    solver : IterativeSolver
+    solver : IterativeSolver or MarkovSolver
         At the observed vertices.
     model : LatentModel
         At any hyperparameters.
@@ -60,9 +86,14 @@ class IterativeVariational(EstimatedObjective):
     """
 
     def __init__(
-        self, solver: IterativeSolver, model: LatentModel, y: np.ndarray, start: NaturalSites | None = None
+        self,
+        solver: IterativeSolver | MarkovSolver,
+        model: LatentModel,
+        y: np.ndarray,
+        start: NaturalSites | None = None,
     ) -> None:
-        self.solver, self.rows, self.y = solver, solver.rows, np.asarray(y)
+        self.rows, self.y = solver.rows, np.asarray(y)
+        self.operator, self.options = solver.workspace.operator, solver.options
         self.sites = self._first_sites(model) if start is None else start
         self._highest = -np.inf
         self._standard_error = np.nan
@@ -96,29 +127,20 @@ class IterativeVariational(EstimatedObjective):
         sites and the likelihood's own hyperparameters have slopes.
         """
         value, marginals, found = self._evaluate(model)
-        lengths = [max(of_term) for of_term in zip(*(terms.slopes.lengths for terms in found), strict=True)]
-        layout = Layout(self.solver.workspace.terms, lengths, self.solver.workspace.ritz_values)
-        numbers = Numbers(layout, "mean")
-        of_kernel, of_mean = np.split(numbers.tangents(model), [layout.size], axis=1)
-        in_kernel = sum(terms.slopes.in_numbers(layout) for terms in found)
-        in_mean = [terms.slopes.mean[0] for terms in found]
-        losses = []
-        for own, terms in zip(np.eye(len(found)), found, strict=True):
-            information = Information.of(terms.system, terms.alpha, layout, kernel=of_kernel, mean=of_mean[:, own > 0])
-            losses.append(Loss(np.hstack([information.kernel, information.mean * own]), information.half_inverse))
+        numbers, slopes, losses = self._surroundings(model, found)
 
         def expected(moved: LatentModel) -> tuple[float, np.ndarray]:
             seen = (marginals.mean, marginals.variance, self.y)
             gradient = parameters.gather(moved, {"likelihood": moved.likelihood.pull_back(*seen)})
             return float(moved.likelihood.expected_log_density(*seen).sum()), gradient
 
-        return local_model(model, value, numbers, np.concatenate([in_kernel, in_mean]), losses, expected)
+        return local_model(model, value, numbers, slopes, losses, expected)
 
-    def _evaluate(self, model: LatentModel) -> tuple[float, Marginals, list[EvidenceTerms]]:
+    def _evaluate(self, model: LatentModel) -> tuple[float, Marginals, list[Found]]:
         """Return the bound, and what it was found from; the sites of the highest are kept."""
         sites, marginals = self.settle(model)
         found = [self._terms(model, sites, latent) for latent in range(model.likelihood.num_latents)]
-        self._standard_error = 0.5 * float(np.sqrt(sum(terms.probes.standard_error**2 for terms in found)))
+        self._standard_error = 0.5 * float(np.sqrt(sum(terms.log_det.standard_error**2 for terms in found)))
         log_partition = sum(_log_partition(model, sites, latent, terms) for latent, terms in enumerate(found))
         mean, variance = marginals.mean, marginals.variance
         expected = model.likelihood.expected_log_density(mean, variance, self.y).sum()
@@ -137,9 +159,9 @@ class IterativeVariational(EstimatedObjective):
     def settle(self, model: LatentModel) -> tuple[NaturalSites, Marginals]:
         """Move sites, from the best so far, until they change no more; return them and their marginals."""
         sites, mixing = self.sites, Mixing(_MEMORY)
-        draws, noise = self._draws(model)
+        noise = self._noise(model)
         for step in range(_MOST_STEPS):
-            marginals = self._marginals(model, sites, draws, noise)
+            marginals = self._marginals(model, sites, noise)
             mean = _without_common_shift(model, marginals.mean)
             target = _target(model.likelihood, mean, marginals.variance, self.y)
             change = _relative_change(sites, target)
@@ -158,43 +180,140 @@ class IterativeVariational(EstimatedObjective):
             )
         return sites, marginals
 
-    def _draws(self, model: LatentModel) -> tuple[Block, Block]:
-        """Return prior draws at every vertex and white noise of the sites, the same at each call."""
-        options = self.solver.options
-        rng = options.generator(4)
-        number = int(np.clip(options.probes_for(self.solver.num_vertices), *_DRAWS))
-        system = self._system(model, self.sites, 0)
-        return system.covariance.draws(number, rng), system.sample_noise(number, rng)
+    @abstractmethod
+    def _noise(self, model: LatentModel) -> tuple[Block, Block]:
+        """Return what draws are made of, of the prior and of the sites: the same at each call."""
 
-    def _marginals(self, model: LatentModel, sites: NaturalSites, draws: Block, noise: Block) -> Marginals:
+    @abstractmethod
+    def _conditioned(
+        self, model: LatentModel, sites: NaturalSites, latent: int, noise: tuple[Block, Block]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a latent's mean less the prior's at the sites, shape (n,), and draws of it less its mean, (n, m)."""
+
+    @abstractmethod
+    def _terms(self, model: LatentModel, sites: NaturalSites, latent: int) -> Found:
+        """Return what the log of the integral of prior times sites is made of, with its slopes."""
+
+    @abstractmethod
+    def _surroundings(
+        self, model: LatentModel, found: Sequence[Found]
+    ) -> tuple[AnyNumbers, np.ndarray, Sequence[Loss]]:
+        """Return a model's numbers, the slopes of log Z in them, and what is lost around it (`information`)."""
+
+    @property
+    def _num_draws(self) -> int:
+        return int(np.clip(self.options.probes_for(self.operator.size), *_DRAWS))
+
+    def _marginals(self, model: LatentModel, sites: NaturalSites, noise: tuple[Block, Block]) -> Marginals:
         """Return the mean of each latent at the sites by a solve, and its variance from draws."""
-        operator = self.solver.workspace.operator
         means, variances = [], []
         for latent in range(model.likelihood.num_latents):
-            system = self._system(model, sites, latent)
-            targets = self._targets(model, sites, latent)
-            block = operator.concatenate([system.root * targets, system.root * draws + noise])
-            self._solved[latent] = system.solve(block, self._solved.get(latent)).x
-            smooth = system.covariance @ (system.root * self._solved[latent])
-            at_rows = operator.array(smooth, self.rows)
-            deviations = operator.array(draws, self.rows) - at_rows[:, 1:]
-            means.append(model.mean[latent] + at_rows[:, 0])
+            mean, deviations = self._conditioned(model, sites, latent, noise)
+            means.append(model.mean[latent] + mean)
             variances.append((deviations**2).mean(axis=1))
         return Marginals(np.stack(means, axis=1), np.stack(variances, axis=1), np.nan)
+
+    def _precision(self, sites: NaturalSites, latent: int) -> Block:
+        return scattered(self.operator, self.rows, sites.precision[:, latent])
+
+    def _targets(self, model: LatentModel, sites: NaturalSites, latent: int) -> Block:
+        pseudo = sites.shift[:, latent] / sites.precision[:, latent]
+        return scattered(self.operator, self.rows, pseudo - model.mean[latent])
+
+
+class IterativeVariational(VariationalByProducts):
+    """The bound by the iterative solver."""
+
+    def __init__(
+        self, solver: IterativeSolver, model: LatentModel, y: np.ndarray, start: NaturalSites | None = None
+    ) -> None:
+        super().__init__(solver, model, y, start)
+        self.solver = solver
+
+    def _surroundings(self, model: LatentModel, found: Sequence[Found]) -> tuple[Numbers, np.ndarray, list[Loss]]:
+        found = cast(Sequence[EvidenceTerms], found)
+        lengths = [max(of_term) for of_term in zip(*(terms.slopes.lengths for terms in found), strict=True)]
+        layout = Layout(self.solver.workspace.terms, lengths, self.solver.workspace.ritz_values)
+        numbers = Numbers(layout, "mean")
+        of_kernel, of_mean = np.split(numbers.tangents(model), [layout.size], axis=1)
+        in_kernel = sum(terms.slopes.in_numbers(layout) for terms in found)
+        in_mean = [terms.slopes.mean[0] for terms in found]
+        losses = []
+        for own, terms in zip(np.eye(len(found)), found, strict=True):
+            information = Information.of(terms.system, terms.alpha, layout, kernel=of_kernel, mean=of_mean[:, own > 0])
+            losses.append(Loss(np.hstack([information.kernel, information.mean * own]), information.half_inverse))
+        return numbers, np.concatenate([in_kernel, in_mean]), losses
+
+    def _noise(self, model: LatentModel) -> tuple[Block, Block]:
+        rng = self.options.generator(4)
+        system = self._system(model, self.sites, 0)
+        return system.covariance.draws(self._num_draws, rng), system.sample_noise(self._num_draws, rng)
+
+    def _conditioned(
+        self, model: LatentModel, sites: NaturalSites, latent: int, noise: tuple[Block, Block]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        draws, of_sites = noise
+        system = self._system(model, sites, latent)
+        targets = self._targets(model, sites, latent)
+        block = self.operator.concatenate([system.root * targets, system.root * draws + of_sites])
+        self._solved[latent] = system.solve(block, self._solved.get(latent)).x
+        smooth = system.covariance @ (system.root * self._solved[latent])
+        at_rows = self.operator.array(smooth, self.rows)
+        return at_rows[:, 0], self.operator.array(draws, self.rows) - at_rows[:, 1:]
 
     def _system(self, model: LatentModel, sites: NaturalSites, latent: int) -> System:
         return System(self.solver.workspace, model.kernel, self._precision(sites, latent), _SOLVED)
 
-    def _precision(self, sites: NaturalSites, latent: int) -> Block:
-        return scattered(self.solver.workspace.operator, self.rows, sites.precision[:, latent])
-
-    def _targets(self, model: LatentModel, sites: NaturalSites, latent: int) -> Block:
-        pseudo = sites.shift[:, latent] / sites.precision[:, latent]
-        return scattered(self.solver.workspace.operator, self.rows, pseudo - model.mean[latent])
-
     def _terms(self, model: LatentModel, sites: NaturalSites, latent: int) -> EvidenceTerms:
         precision, targets = self._precision(sites, latent), self._targets(model, sites, latent)
         return evidence_terms(self.solver.workspace, model.kernel, precision, targets)
+
+
+class MarkovVariational(VariationalByProducts):
+    """The bound by the Markov solver: a draw is a solve for noise of covariance Q + W."""
+
+    def __init__(
+        self, solver: MarkovSolver, model: LatentModel, y: np.ndarray, start: NaturalSites | None = None
+    ) -> None:
+        super().__init__(solver, model, y, start)
+        self.solver = solver
+
+    def _surroundings(self, model: LatentModel, found: Sequence[Found]) -> tuple[FieldNumbers, np.ndarray, list[Loss]]:
+        found = cast(Sequence[FieldTerms], found)
+        check_kernel(model.kernel, learns=True)
+        jacobian = np.eye(3)
+        jacobian[:2, :2] = step_jacobian(model.kernel)  # type: ignore[arg-type]
+        in_field = sum(terms.in_field for terms in found) @ jacobian[:2, :2]
+        losses = []
+        for latent, terms in enumerate(found):
+            curvature = jacobian.T @ information(terms) @ jacobian
+            by_number = np.zeros((3, 2 + len(found)))
+            by_number[:, [0, 1, 2 + latent]] = 2.0 * curvature
+            losses.append(Loss(by_number, half_inverse(curvature)))
+        slopes = np.concatenate([in_field, [terms.in_mean[0] for terms in found]])
+        return FieldNumbers(has_noise=False), slopes, losses
+
+    def _noise(self, model: LatentModel) -> tuple[Block, Block]:
+        rng, workspace = self.options.generator(4), self.solver.workspace
+        of_prior = workspace.noise.draw(Field.of(model.kernel), self._num_draws, rng)
+        return of_prior, self.operator.white_noise(self._num_draws, rng)
+
+    def _conditioned(
+        self, model: LatentModel, sites: NaturalSites, latent: int, noise: tuple[Block, Block]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        of_prior, white = noise
+        precision = self._precision(sites, latent)
+        system = FieldSystem(self.solver.workspace, model.kernel, precision, _FIELD_SOLVED)
+        targets = self._targets(model, sites, latent)
+        block = self.operator.concatenate([precision * targets, of_prior + np.sqrt(precision) * white])
+        self._solved[latent] = system.solve(self.operator.settle(block), self._solved.get(latent)).x
+        at_rows = self.operator.array(self._solved[latent], self.rows)
+        return at_rows[:, 0], at_rows[:, 1:]
+
+    def _terms(self, model: LatentModel, sites: NaturalSites, latent: int) -> FieldTerms:
+        precision, targets = self._precision(sites, latent), self._targets(model, sites, latent)
+        start = self._solved[latent][:, :1] if latent in self._solved else None
+        return field_terms(self.solver.workspace, model.kernel, precision, targets, start)
 
 
 def _target(likelihood: Likelihood, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> NaturalSites:
@@ -217,7 +336,7 @@ def _without_common_shift(model: LatentModel, mean: np.ndarray) -> np.ndarray:
     return mean - (mean - model.mean).mean(axis=1, keepdims=True)
 
 
-def _log_partition(model: LatentModel, sites: NaturalSites, latent: int, terms: EvidenceTerms) -> float:
+def _log_partition(model: LatentModel, sites: NaturalSites, latent: int, terms: Found) -> float:
     """Return the log of the integral of prior times sites, of one latent.
 
     With r = z - mean: sum of (shift mean - precision mean^2 / 2) + r' W r / 2 - r' C^-1 r / 2 - log det B / 2.
@@ -226,7 +345,7 @@ def _log_partition(model: LatentModel, sites: NaturalSites, latent: int, terms: 
     mean = float(model.mean[latent])
     relative = shift / precision - mean
     constant = (shift * mean - precision * mean**2 / 2).sum() + (precision * relative**2).sum() / 2
-    return float(constant - terms.quadratic / 2 - terms.probes.value / 2)
+    return float(constant - terms.quadratic / 2 - terms.log_det.value / 2)
 
 
 def _relative_change(here: NaturalSites, there: NaturalSites) -> float:

@@ -24,9 +24,12 @@ class LocalLaplacian(LaplacianOperator):
         upper: float,
         order: np.ndarray | None,
         edges: np.ndarray | None = None,
+        null: np.ndarray | None = None,
+        *,
         dtype: type[np.floating] = np.float64,
     ) -> None:
         self._sources, self._upper, self._order, self._edges, self._dtype = matrices, upper, order, edges, dtype
+        self._null = null
         self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in matrices)
         self._back = None if order is None else np.argsort(order)
         # What the last product had between A' and A.
@@ -34,16 +37,19 @@ class LocalLaplacian(LaplacianOperator):
         self.num_products = 0
 
     @classmethod
-    def of_incidence(cls, A: sp.csr_array, *, reorder: bool = True) -> Self:
-        """Return I - A A', with vertices and hyperedges in a local order where that pays."""
-        plain = cls((A, sp.csr_array(A.T)), 1.0, None)
+    def of_incidence(cls, A: sp.csr_array, *, null: np.ndarray | None = None, reorder: bool = True) -> Self:
+        """Return I - A A', with vertices and hyperedges in a local order where that pays.
+
+        ``null``, shape (N,), is a function with A A' null = null, positive where A has entries: sqrt(degree).
+        """
+        plain = cls((A, sp.csr_array(A.T)), 1.0, None, None, null)
         order = order_of(plain, np.diff(A.indptr)) if reorder else None
         if order is None:
             return plain
         A = A[order]
         edges = edge_order(A)
         A = sp.csr_array(A[:, edges])
-        return cls((A, sp.csr_array(A.T)), 1.0, order, edges)
+        return cls((A, sp.csr_array(A.T)), 1.0, order, edges, null)
 
     @classmethod
     def of_matrix(cls, matrix: sp.csr_array, upper: float) -> Self:
@@ -54,9 +60,16 @@ class LocalLaplacian(LaplacianOperator):
         return {**self.__dict__, "_spare": []}
 
     @property
-    def parts(self) -> tuple[tuple[sp.csr_array, ...], float, np.ndarray | None, np.ndarray | None]:
-        """What it is made of: its matrices, the largest possible eigenvalue, the orders of vertices and hyperedges."""
-        return self._sources, self._upper, self._order, self._edges
+    def parts(
+        self,
+    ) -> tuple[tuple[sp.csr_array, ...], float, np.ndarray | None, np.ndarray | None, np.ndarray | None]:
+        """What it is made of: matrices, the largest possible eigenvalue, orders of vertices and hyperedges, `null`."""
+        return self._sources, self._upper, self._order, self._edges, self._null
+
+    @property
+    def null(self) -> np.ndarray | None:
+        """A function with Delta null = 0, positive at every vertex with a hyperedge, shape (N,), if one is known."""
+        return self._null
 
     @property
     def has_incidence(self) -> bool:

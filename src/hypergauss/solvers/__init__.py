@@ -3,6 +3,7 @@
 from hypergauss.solvers.base import GaussianModel, Posterior, Prior, Solver
 from hypergauss.solvers.choose import condition, learn, solver_for
 from hypergauss.solvers.iterative import Iterative
+from hypergauss.solvers.markov import Markov
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import NaturalSites, Observations, Sites
 
@@ -10,6 +11,7 @@ __all__ = [
     "GaussianModel",
     "InducingVertices",
     "Iterative",
+    "Markov",
     "NaturalSites",
     "Observations",
     "Posterior",

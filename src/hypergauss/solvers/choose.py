@@ -11,20 +11,32 @@ from hypergauss.exceptions import InsufficientMemoryError
 from hypergauss.kernels import Kernel
 from hypergauss.learning.search import Learned, maximise
 from hypergauss.solvers.base import GaussianModel, Posterior, Prior, Solver
-from hypergauss.solvers.costs import Cost, Exact, Relations, Searched, available_memory, exact_fit, iterative_cost
+from hypergauss.solvers.costs import (
+    Cost,
+    Exact,
+    Relations,
+    Searched,
+    available_memory,
+    exact_fit,
+    iterative_cost,
+    markov_cost,
+)
 from hypergauss.solvers.dense import DenseSolver
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.low_rank import LowRankSolver
+from hypergauss.solvers.markov.field import SMOOTHNESSES, Field, is_field
+from hypergauss.solvers.markov.options import Markov
+from hypergauss.solvers.markov.solver import MarkovSolver
 from hypergauss.solvers.projection import Inducing
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.solvers.sparse import SparseSolver
 from hypergauss.solvers.work import Work
 
-SOLVERS = ("auto", "dense", "low-rank", "iterative")
+SOLVERS = ("auto", "dense", "low-rank", "iterative", "markov")
 
-#: A solver by name, or the iterative one with settings of its own.
-Choice = str | Iterative
+#: A solver by name, or one by products with settings of its own.
+Choice = str | Iterative | Markov
 
 #: Exact answers within this many seconds are preferred whatever else is quicker.
 _SOON = 60.0
@@ -41,9 +53,10 @@ def condition(prior: Prior, sites: Sites, solver: Choice = "auto", inducing: Ind
         Kernel and constant mean.
     sites : Sites
         Gaussian observations of the latent function.
-    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
+    solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
         "dense" factorises the n x n covariance; "low-rank" works in the kernel's r features and is exact as well;
-        "iterative" needs products with the Laplacian alone, and is exact to a tolerance.
+        "iterative" needs products with the Laplacian alone, and is exact to a tolerance; so is "markov", which needs
+        far fewer of them, for a Matern kernel of whole nu.
     inducing : Inducing, optional
         Variables that stand for the latent function: the sparse approximation, whatever the solver.
 
@@ -57,7 +70,7 @@ def condition(prior: Prior, sites: Sites, solver: Choice = "auto", inducing: Ind
     >>> posterior.mean(np.arange(3)).ravel().round(3)
     array([0.89 , 1.007, 0.638])
     """
-    return solver_for(prior.kernel, sites.rows, solver, inducing).posterior(prior, sites)
+    return solver_for(prior.kernel, sites.rows, solver, inducing, learns=False).posterior(prior, sites)
 
 
 def learn(
@@ -85,19 +98,30 @@ def learn(
     return maximise(chosen.objective(observations), model, **options)
 
 
-def solver_for(kernel: Kernel, rows: np.ndarray, solver: Choice = "auto", inducing: Inducing | None = None) -> Solver:
+def solver_for(
+    kernel: Kernel,
+    rows: np.ndarray,
+    solver: Choice = "auto",
+    inducing: Inducing | None = None,
+    *,
+    learns: bool = True,
+) -> Solver:
     """Return the solver for a kernel and sites at some vertices, prepared.
 
-    "auto" is "iterative" for a kernel without eigenvectors, else "low-rank" where there are fewer features than sites.
+    "auto" is "low-rank" or "dense", whichever works with the smaller matrix. For a kernel without eigenvectors it is
+    "markov" if it takes fewer products, as for a Matern kernel of nu 1, 2 or 3, and otherwise "iterative"; where
+    hyperparameters may be learned that nu must be fixed, since the Markov solver does not move it.
     """
     if inducing is not None:
         return SparseSolver(kernel, rows, inducing)
     chosen = check_solver(solver)
     if chosen == "auto":
         if not kernel.has_eigenvectors:
-            chosen = "iterative"
+            chosen = "markov" if _is_markov(kernel, learns=learns) else "iterative"
         else:
             chosen = "low-rank" if kernel.rank is not None and kernel.rank < len(rows) else "dense"
+    if chosen == "markov":
+        return MarkovSolver(kernel, rows, solver if isinstance(solver, Markov) else Markov())
     if chosen == "iterative":
         return IterativeSolver(kernel, rows, iterative_options(solver))
     if not kernel.has_eigenvectors:
@@ -108,8 +132,16 @@ def solver_for(kernel: Kernel, rows: np.ndarray, solver: Choice = "auto", induci
     return DenseSolver(kernel, rows) if chosen == "dense" else LowRankSolver(kernel, rows)
 
 
+def _is_markov(kernel: Kernel, *, learns: bool) -> bool:
+    """Return whether a kernel's precision takes fewer products than its covariance: nu, not a polynomial's degree."""
+    return is_field(kernel, learns=learns) and Field.of(kernel).nu <= max(SMOOTHNESSES)
+
+
 def check_solver(solver: object) -> str:
     """Return the name of a solver, its settings checked."""
+    if isinstance(solver, Markov):
+        solver.checked()
+        return "markov"
     if isinstance(solver, Iterative):
         solver.checked()
         return "iterative"
@@ -119,6 +151,11 @@ def check_solver(solver: object) -> str:
 def iterative_options(solver: Choice) -> Iterative:
     """Return the settings that a solver asks for."""
     return solver if isinstance(solver, Iterative) else Iterative()
+
+
+def is_by_products(solver: object) -> bool:
+    """Return whether a solver, if it was chosen, goes without eigenvectors."""
+    return check_solver(solver) in ("iterative", "markov")
 
 
 class Plan(NamedTuple):
@@ -131,15 +168,18 @@ class Plan(NamedTuple):
     exact : Exact
         How an exact fit would be, and is if it is chosen.
     iterative : Cost
-        Of an iterative one.
+        Of a fit by products.
     work : Work
         What is to be learned.
+    is_markov : bool
+        Whether the products are those of a Markov field's precision, not of a covariance.
     """
 
     is_iterative: bool
     exact: Exact
     iterative: Cost
     work: Work
+    is_markov: bool = False
 
     @property
     def chosen(self) -> Cost:
@@ -157,7 +197,8 @@ class Plan(NamedTuple):
         return self.work.num_sites if self.is_iterative else self.exact.learning_size
 
     def __str__(self) -> str:
-        name, beside = ("iterative", "exact") if self.is_iterative else ("exact", "iterative")
+        by_products = "Markov" if self.is_markov else "iterative"
+        name, beside = (by_products, "exact") if self.is_iterative else ("exact", by_products)
         told = f"{name} solver, predicted to take {self.chosen} ({beside}: {self.other})"
         if self.learning_size < self.work.num_sites:
             rest = "" if self.exact.num_points or not self.work.averages else ", without averaging over them"
@@ -177,6 +218,7 @@ def plan_solver(
     needs_eigenvectors: bool = False,
     is_dense: bool = False,
     num_features: int = 0,
+    is_field: bool = False,
     searched: Searched = (),
     is_full: bool = False,
 ) -> Plan:
@@ -188,8 +230,8 @@ def plan_solver(
         What the kernel is made of.
     work : Work
         What is learned, and from how many observed vertices.
-    solver : {"auto", "dense", "low-rank", "iterative"} or Iterative
-        "auto" takes the exact solvers where they take a minute or less, or less than the iterative one.
+    solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
+        "auto" takes the exact solvers where they take a minute or less, or less than the one by products.
     rank : int, optional
         Of a truncated spectrum, which asks for eigenvectors.
     needs_eigenvectors : bool
@@ -198,20 +240,28 @@ def plan_solver(
         Whether a kernel without features takes part, so that systems are dense.
     num_features : int
         Of kernels besides those of the relations.
+    is_field : bool
+        Whether the kernel may be a Markov field, whose products are fewer.
     searched : sequence of str, or None
         Relations whose size exponent is learned; None where that is left to its cost.
     is_full : bool
         Whether Laplacians are of full rank, as all but Zhou's are.
     """
     asked = check_solver(solver)
-    by = "dense" if is_dense else "auto" if asked == "iterative" else asked
+    by = "dense" if is_dense else "auto" if is_by_products(solver) else asked
     exact = exact_fit(
         relations, work, rank=rank, solver=by, num_features=num_features, searched=searched, is_full=is_full
     )
-    iterative = iterative_cost(relations, iterative_options(solver), work)
-    by_products, by_eigenvectors = (Plan(choice, exact, iterative, work) for choice in (True, False))
+    is_markov = asked == "markov" or (asked == "auto" and is_field)
+    options = solver if isinstance(solver, Markov) else Markov()
+    cost = (
+        markov_cost(relations, options, work)
+        if is_markov
+        else iterative_cost(relations, iterative_options(solver), work)
+    )
+    by_products, by_eigenvectors = (Plan(choice, exact, cost, work, is_markov) for choice in (True, False))
     limit = memory_limit()
-    if asked == "iterative":
+    if is_by_products(solver):
         return _refuse_if_too_large(by_products, limit, None)
     if asked != "auto" or rank is not None or needs_eigenvectors:
         alternative = (
@@ -222,7 +272,7 @@ def plan_solver(
         )
         return _refuse_if_too_large(by_eigenvectors, limit, alternative)
     fits = exact.cost.bytes <= limit
-    if fits and (exact.cost.seconds <= _SOON or exact.cost.seconds <= iterative.seconds):
+    if fits and (exact.cost.seconds <= _SOON or exact.cost.seconds <= cost.seconds):
         return by_eigenvectors
     return _refuse_if_too_large(by_products, limit, None)
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators.threaded import num_cores
 from hypergauss.solvers.iterative.options import Iterative
+from hypergauss.solvers.markov.options import Markov
 from hypergauss.solvers.work import System, Work, learning_size, num_points
 
 Relations = Mapping[str, Hypergraph | Graph]
@@ -28,6 +29,9 @@ _ESTIMATES = 10
 _COLUMNS = 6
 #: Products with the Laplacian of one column's solve: iterations times degree, as loosely as learning has it.
 _PRODUCTS = 140
+#: Of a Markov field: estimates of the evidence over two or three nu, columns beside the probes, and products of a
+#: column's solve.
+_FIELD_ESTIMATES, _FIELD_COLUMNS, _FIELD_PRODUCTS = 20, 6, 60
 #: Columns of labels, relative to those of measurements: sites move between estimates.
 _OF_SITES = 1.4
 
@@ -137,6 +141,20 @@ def iterative_cost(relations: Relations, options: Iterative, work: Work) -> Cost
         seconds += _PRODUCTS * columns * (nnz + 2 * N) / (_INCIDENCES_A_SECOND * num_cores())
         # As measured: copies of the matrix in both precisions, some 27 blocks of 16 vectors, and the subspace.
         memory += 120.0 * nnz + N * (8.0 * 16 * 27 + 12.0 * options.n_deflated)
+    if work.kind != "gaussian":
+        seconds *= _OF_SITES * work.num_latents
+    return Cost(seconds, memory)
+
+
+def markov_cost(relations: Relations, options: Markov, work: Work) -> Cost:
+    """Return the cost of learning with probes, one exact solve, and draws for standard deviations."""
+    seconds = memory = 0.0
+    for relation in relations.values():
+        N, _, nnz = _sizes(relation)
+        learning = _FIELD_ESTIMATES * (_FIELD_COLUMNS + min(options.probes_for(N), N)) if work.learns else 1
+        columns = learning + options.n_samples
+        seconds += _FIELD_PRODUCTS * columns * (nnz + 2 * N) / (_INCIDENCES_A_SECOND * num_cores())
+        memory += 120.0 * nnz + N * 8.0 * 16 * 12
     if work.kind != "gaussian":
         seconds *= _OF_SITES * work.num_latents
     return Cost(seconds, memory)

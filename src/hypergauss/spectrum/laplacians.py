@@ -87,6 +87,8 @@ class ZhouLaplacian(Laplacian):
 
     name: ClassVar[str] = "zhou"
     incidence: SparseMatrix
+    #: sqrt(degree) of each vertex, up to a factor: what the Laplacian takes to 0.
+    null: np.ndarray | None = None
 
     @property
     def size(self) -> int:  # noqa: D102
@@ -109,7 +111,7 @@ class ZhouLaplacian(Laplacian):
         return np.eye(self.size) - (A @ A.T).toarray()
 
     def multiplier(self) -> LaplacianOperator:  # noqa: D102
-        return LocalLaplacian.of_incidence(self.incidence.scipy())
+        return LocalLaplacian.of_incidence(self.incidence.scipy(), null=self.null)
 
     def memberships(self) -> np.ndarray:  # noqa: D102
         return np.diff(self.incidence.indptr).astype(np.float64)
@@ -218,7 +220,8 @@ def relative_weights(hypergraph: Hypergraph, size_exponent: float) -> np.ndarray
 
 def zhou_laplacian(hypergraph: Hypergraph, size_exponent: float = 0.0) -> ZhouLaplacian:
     """Return Zhou's Laplacian of a hypergraph whose weights are multiplied by |e|^size_exponent."""
-    return ZhouLaplacian(SparseMatrix.of(normalised_incidence(hypergraph, size_exponent)))
+    null = np.sqrt(hypergraph.incidence @ relative_weights(hypergraph, size_exponent))
+    return ZhouLaplacian(SparseMatrix.of(normalised_incidence(hypergraph, size_exponent)), freeze(null))
 
 
 def graph_laplacian(graph: Graph, *, normalised: bool = True) -> GraphLaplacian:

@@ -50,6 +50,7 @@ from hypergauss.likelihoods import (
 from hypergauss.parameters import Parametrised
 from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
+from hypergauss.solvers.markov.options import Markov
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
 from hypergauss.solvers.sites import Sites
 from hypergauss.spectrum import (
@@ -161,6 +162,19 @@ STORED = {
     "LatentModel": Stored(LatentModel, ("kernel", "likelihood", "mean", "fixed")),
     "Linear": Stored(Linear, ("covariates", "variance", "fixed")),
     "LogNormal": Stored(LogNormal, ("median", "spread")),
+    "Markov": Stored(
+        Markov,
+        (
+            "tolerance",
+            "n_samples",
+            "sample_tolerance",
+            "n_probes",
+            "learning_tolerance",
+            "probe_tolerance",
+            "max_iterations",
+            "seed",
+        ),
+    ),
     "Matern": Stored(Matern, (*_FILTER, "inverse_nu", "lengthscale")),
     "MatrixFreeLaplacian": Stored(MatrixFreeLaplacian, ("products",)),
     "MatrixFreeSpectrum": Stored(MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest")),
@@ -187,7 +201,7 @@ STORED = {
     "Vertices": Stored(Vertices, ("index", "vectors")),
     "Walk": Stored(Walk, (*_FILTER, "steps")),
     "WhitenedModel": Stored(WhitenedModel, ("hyperprior", "inputs", "position", "y")),
-    "ZhouLaplacian": Stored(ZhouLaplacian, ("incidence",)),
+    "ZhouLaplacian": Stored(ZhouLaplacian, ("incidence", "null"), later={"null": None}),
 }
 #: The key of each class.
 KEYS = {stored.cls: key for key, stored in STORED.items()}

@@ -15,6 +15,7 @@ from hypergauss.operators import LocalLaplacian
 from hypergauss.parameters import Parametrised
 from hypergauss.solvers.base import Posterior, Prior
 from hypergauss.solvers.iterative.posterior import IterativePosterior
+from hypergauss.solvers.markov.posterior import MarkovPosterior
 from hypergauss.solvers.sparse import SparsePosterior
 from hypergauss.spectrum.laplacians import SparseMatrix
 from hypergauss.storage.classes import KEYS, STORED, own_name
@@ -119,7 +120,7 @@ def _parts(value: object) -> tuple[Any, ...] | None:
 
 def _conditioned_on(posterior: Posterior) -> tuple[object, ...]:
     """Return prior, sites, solver and inducing variables, which give the posterior again."""
-    if isinstance(posterior, IterativePosterior):
+    if isinstance(posterior, IterativePosterior | MarkovPosterior):
         return posterior.prior, posterior.sites, posterior.options, None
     if isinstance(posterior, SparsePosterior):
         projection = posterior.projection

@@ -20,6 +20,7 @@ from hypergauss.operators import Block, scattered
 from hypergauss.operators.base import random_signs
 from hypergauss.solvers.conjugate_gradients import Solution
 from hypergauss.solvers.iterative.system import FactorisedSystem, System
+from hypergauss.solvers.pathwise import Estimate
 
 #: The rate at which quadrature is taken to converge where it does not show.
 _SLOWEST = 0.5
@@ -32,6 +33,11 @@ class Probes(NamedTuple):
     preconditioned: Block
     value: float
     standard_error: float
+
+    @property
+    def estimate(self) -> Estimate:
+        """Log det B with its standard error."""
+        return Estimate(self.value, self.standard_error)
 
 
 def log_determinant(system: System) -> Probes:
@@ -49,12 +55,17 @@ def log_determinant(system: System) -> Probes:
         if system.preconditioner is preconditioner:
             break
         # Leading eigenvectors were found on the way: probes are drawn anew for the better preconditioner.
-    by_probe = _log_forms(solution, squares)
-    missing = _missing([float(forms.mean()) for forms in (by_probe, *_earlier_forms(solution, squares))])
+    by_probe, missing = log_forms(solution, squares)
     mean_log_of_others = (by_probe.sum() - by_probe) / (squares.sum() - squares)
     by_probe = by_probe - mean_log_of_others * (squares - system.num_sites)
     error = max(missing, float(by_probe.std(ddof=1) / np.sqrt(len(by_probe))))
     return Probes(solution.x, preconditioned, preconditioner.log_det() + float(by_probe.mean()), error)
+
+
+def log_forms(solution: Solution, squares: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return y' log(P^-1/2 B P^-1/2) y of each probe, and what quadrature may leave of their mean."""
+    by_probe = _log_forms(solution, squares)
+    return by_probe, _missing([float(forms.mean()) for forms in (by_probe, *_earlier_forms(solution, squares))])
 
 
 def _earlier_forms(solution: Solution, squares: np.ndarray) -> list[np.ndarray]:

@@ -28,8 +28,9 @@ from hypergauss.solvers.iterative.determinant import Probes, log_determinant
 from hypergauss.solvers.iterative.information import Information, Loss, Numbers, local_model
 from hypergauss.solvers.iterative.leading_evidence import LeadingEvidence
 from hypergauss.solvers.iterative.numbers import Deflated, Forms, Layout
-from hypergauss.solvers.iterative.posterior import IterativePosterior, log_evidence
+from hypergauss.solvers.iterative.posterior import IterativePosterior
 from hypergauss.solvers.iterative.system import FactorisedSystem, System, Workspace, evidence_system
+from hypergauss.solvers.pathwise import Estimate, log_evidence
 from hypergauss.solvers.sites import Observations
 
 
@@ -72,6 +73,11 @@ class EvidenceTerms(NamedTuple):
     alpha: Block  # shape (N, L)
     slopes: Slopes
     system: System  # loosely solved, for what is needed to a few digits
+
+    @property
+    def log_det(self) -> Estimate:
+        """Log det(I + K W) with its standard error."""
+        return self.probes.estimate
 
 
 def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Block, targets: Block) -> EvidenceTerms:
@@ -159,7 +165,7 @@ class IterativeEvidence(EstimatedObjective):
         precision = scattered(workspace.operator, rows, 1.0 / sites.variance)
         targets = self._targets - self._observed * model.mean
         found = evidence_terms(workspace, model.kernel, precision, targets)
-        estimate = log_evidence(sites, found.quadratic, found.probes, targets.shape[1])
+        estimate = log_evidence(sites, found.quadratic, found.probes.estimate, targets.shape[1])
         self._standard_error = estimate.standard_error
         layout = Layout(workspace.terms, found.slopes.lengths, workspace.ritz_values)
         numbers = Numbers(layout, "noise_variance", "mean")

@@ -17,7 +17,7 @@ which is s' I s / 2 to second order. What of the change lies outside the span of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 import scipy.linalg
@@ -65,6 +65,16 @@ class Numbers:
             for unit in np.eye(np.size(getattr(model, field)))
         ]
         return np.column_stack([of_kernel, *own])
+
+
+class AnyNumbers(Protocol):
+    """All that a model's hyperparameters set, as one vector, and its derivatives."""
+
+    def of(self, model: Parametrised) -> np.ndarray:
+        """Return the numbers at a model's hyperparameters, shape (Q,)."""
+
+    def tangents(self, model: Parametrised) -> np.ndarray:
+        """Return their derivatives in each coordinate of the model, shape (p, Q)."""
 
 
 class Information(NamedTuple):
@@ -137,7 +147,7 @@ class Information(NamedTuple):
             np.stack([layout.slopes(covariance.forms(part, alpha)) for part in parts]),
             of_noise,
             np.sqrt(2.0) * np.stack([operator.fetch(part.sum(axis=0)) for part in parts]),
-            _half_inverse(information),
+            half_inverse(information),
         )
 
 
@@ -156,7 +166,7 @@ class Loss(NamedTuple):
 def local_model(
     model: Model,
     value: float,
-    numbers: Numbers,
+    numbers: AnyNumbers,
     slopes: np.ndarray,
     losses: Sequence[Loss],
     beyond: Callable[[Model], tuple[float, np.ndarray]],
@@ -169,7 +179,7 @@ def local_model(
         The point.
     value : float
         The objective there.
-    numbers : Numbers
+    numbers : AnyNumbers
         What the model's Gaussian fields depend on.
     slopes : array, shape (Q,)
         Of the objective in these.
@@ -192,6 +202,7 @@ def local_model(
     return LocalModel(value, gain(parameters.pack(model))[1], gain)
 
 
-def _half_inverse(information: np.ndarray) -> np.ndarray:
+def half_inverse(information: np.ndarray) -> np.ndarray:
+    """Return R with R R' = I^-1, directions of next to no information bounded."""
     values, vectors = scipy.linalg.eigh((information + information.T) / 2)
     return vectors / np.sqrt(np.maximum(values, max(_LEAST_SHARE * values[-1], np.finfo(float).tiny)))

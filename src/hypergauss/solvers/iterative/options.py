@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -57,17 +57,8 @@ class Iterative(NamedTuple):
 
     def checked(self) -> Iterative:
         """Return the settings if each is possible."""
-        for name in ("tolerance", "sample_tolerance", "learning_tolerance", "probe_tolerance"):
-            value = _checks.positive(name, getattr(self, name))
-            if not _LEAST_TOLERANCE <= value < 1:
-                raise ValueError(
-                    f"`{name}` must lie between {_LEAST_TOLERANCE:g}, below which double precision cannot tell a "
-                    f"residual from rounding, and 1. Got {value:g}."
-                )
-        for name, least in (("n_samples", 2), ("n_deflated", 0), ("max_iterations", 1)):
-            _checks.count(name, getattr(self, name), least=least)
-        if self.n_probes is not None:
-            _checks.count("n_probes", self.n_probes, least=2)
+        check_settings(self)
+        _checks.count("n_deflated", self.n_deflated, least=0)
         return self
 
     def probes_for(self, num_vertices: int) -> int:
@@ -85,3 +76,29 @@ class Iterative(NamedTuple):
     def generator(self, purpose: int) -> np.random.Generator:
         """Return random numbers of their own for each purpose, the same each time."""
         return np.random.default_rng([self.seed, purpose])
+
+
+class Shared(Protocol):
+    """The settings that solvers by products have in common."""
+
+    @property
+    def n_samples(self) -> int: ...  # noqa: D102
+    @property
+    def n_probes(self) -> int | None: ...  # noqa: D102
+    @property
+    def max_iterations(self) -> int: ...  # noqa: D102
+
+
+def check_settings(settings: Shared) -> None:
+    """Refuse a tolerance or a number of draws, probes or iterations that is not possible."""
+    for name in ("tolerance", "sample_tolerance", "learning_tolerance", "probe_tolerance"):
+        value = _checks.positive(name, getattr(settings, name))
+        if not _LEAST_TOLERANCE <= value < 1:
+            raise ValueError(
+                f"`{name}` must lie between {_LEAST_TOLERANCE:g}, below which double precision cannot tell a "
+                f"residual from rounding, and 1. Got {value:g}."
+            )
+    _checks.count("n_samples", settings.n_samples, least=2)
+    _checks.count("max_iterations", settings.max_iterations)
+    if settings.n_probes is not None:
+        _checks.count("n_probes", settings.n_probes, least=2)

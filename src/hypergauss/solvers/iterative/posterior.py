@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from hypergauss.operators import Block, column_slices, scattered
-from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
-from hypergauss.solvers.iterative.determinant import Probes, log_determinant
+from hypergauss.solvers.base import Prior
+from hypergauss.solvers.iterative.determinant import log_determinant
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.system import System, Workspace, evidence_system
+from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
 from hypergauss.solvers.sites import Sites
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
@@ -20,21 +21,7 @@ _MARGIN = 0.1
 _FINEST = 1e-12
 
 
-class Estimate(NamedTuple):
-    """A number known up to a standard error."""
-
-    value: float
-    standard_error: float
-
-
-class SecondMoments(NamedTuple):
-    """Of pathwise draws at every vertex: the posterior variance, and the diagonal of (K_tt + Sigma)^-1 at the sites."""
-
-    variance: np.ndarray
-    precision: np.ndarray
-
-
-class IterativePosterior(Posterior):
+class IterativePosterior(PathwisePosterior):
     r"""Conditioning by preconditioned conjugate gradients on B = I + W^1/2 K W^1/2.
 
     Means are exact to the tolerance. Variances of a few vertices are too, by a solve each; those of many come from
@@ -54,16 +41,11 @@ class IterativePosterior(Posterior):
     """
 
     solver: ClassVar[str] = "iterative"
-    is_by_products: ClassVar[bool] = True
 
     def __init__(self, prior: Prior, sites: Sites, workspace: Workspace) -> None:
-        super().__init__(prior, sites)
-        precision = 1.0 / sites.variance
-        if not (precision >= 0).all():
-            raise ValueError("The iterative solver needs sites with positive variances. Use `solver='dense'`.")
+        super().__init__(prior, sites, workspace.operator, workspace.options)
         self.workspace = workspace
-        self._operator = workspace.operator
-        self._precision = scattered(self._operator, sites.rows, precision)
+        self._precision = scattered(self._operator, sites.rows, 1.0 / sites.variance)
 
     @property
     def options(self) -> Iterative:
@@ -93,41 +75,15 @@ class IterativePosterior(Posterior):
         """How many vectors the Laplacian has multiplied so far."""
         return self.workspace.num_products
 
-    @property
-    def log_evidence(self) -> float:  # type: ignore[override]
-        """The log density of the sites under the prior, estimated."""
-        return self.log_evidence_estimate.value
-
-    @cached_property
-    def log_evidence_estimate(self) -> Estimate:
-        """The log evidence with the standard error that its stochastic log determinant has."""
+    def _estimate(self) -> Estimate:
         targets = self.sites.mean - self.prior.mean
         quadratic = float((targets * self.dual_weights()).sum())
         self.workspace.find_subspace()  # which steadies the log determinant
         system = evidence_system(self.workspace, self.prior.kernel, self._precision)
-        return log_evidence(self.sites, quadratic, log_determinant(system), targets.shape[1])
+        return log_evidence(self.sites, quadratic, log_determinant(system).estimate, targets.shape[1])
 
     def mean(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._mean[rows]
-
-    def variance(self, rows: np.ndarray) -> np.ndarray:
-        """Return the variance at each vertex: exact for no more vertices than there are draws, else from the draws."""
-        distinct = np.unique(rows)
-        if len(distinct) <= self.options.n_samples:
-            by_vertex = np.zeros(self.prior.kernel.num_vertices)
-            by_vertex[distinct] = np.diagonal(self.covariance(distinct))
-            return np.maximum(by_vertex[rows], 0.0)
-        return self._second_moments.variance[rows]
-
-    @cached_property
-    def _second_moments(self) -> SecondMoments:
-        """Posterior variances and the inverse's diagonal at every vertex, from pathwise draws."""
-        rng = self.options.generator(1)
-        moments = np.zeros((2, self.prior.kernel.num_vertices))
-        for some in column_slices(self.options.n_samples):
-            pair = self._deviations(some.stop - some.start, rng)
-            moments += [(self._operator.array(block) ** 2).sum(axis=1) for block in pair]
-        return SecondMoments(*(moments / self.options.n_samples))
 
     def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
         """Return draws of f less the posterior mean, and of a variable of covariance C^-1 at the sites, (N, size).
@@ -139,16 +95,6 @@ class IterativePosterior(Posterior):
         noise = system.sample_noise(size, rng)
         dual = self._operator.settle(system.root * system.solve(system.root * draws + noise).x)
         return draws - system.covariance @ dual, dual
-
-    def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return joint draws, shape (size, m, L), by pathwise conditioning."""
-        outputs = len(self.prior.mean)
-        parts = [
-            self._operator.array(self._deviations(some.stop - some.start, rng)[0], rows)
-            for some in column_slices(size * outputs)
-        ]
-        deviations = np.hstack(parts).reshape(len(rows), size, outputs).swapaxes(0, 1)
-        return self.mean(rows) + deviations
 
     def covariance(self, rows: np.ndarray) -> np.ndarray:
         """Return the joint covariance, shape (m, m), by a solve for each vertex."""
@@ -174,21 +120,6 @@ class IterativePosterior(Posterior):
     def dual_weights(self) -> np.ndarray:  # noqa: D102
         return self._operator.array(self._alpha, self.sites.rows)
 
-    def leave_one_out(self) -> LeaveOneOut:
-        """Return predictions of each site from the others.
-
-        With noise s and posterior variance v of a site, the diagonal q of C^-1 obeys s q + v / s = 1. Where there are
-        more sites than draws both come from the draws, and are scaled so that it holds: the smaller of the two shares
-        then keeps its relative error, and no site's q is zero by chance.
-        """
-        noise, rows = self.sites.variance, self.sites.rows
-        if len(rows) <= self.options.n_samples:
-            precision = (1.0 - self.variance(rows) / noise) / noise
-        else:
-            own, share = noise * self._second_moments.precision[rows], self._second_moments.variance[rows] / noise
-            precision = own / (own + share) / noise
-        return leave_one_out(self.sites, self.prior, self.dual_weights(), precision)
-
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
         parts = []
         for some in column_slices(residual.shape[1]):
@@ -206,14 +137,3 @@ class IterativePosterior(Posterior):
     def _solve(system: System, block: Block) -> Block:
         """Return W^1/2 B^-1 W^1/2 of a block."""
         return system.operator.settle(system.root * system.solve(system.root * block).x)
-
-
-def log_evidence(sites: Sites, quadratic: float, probes: Probes, outputs: int) -> Estimate:
-    """Return the log density of sites: from z' C^-1 z summed over outputs, and the log determinant of B.
-
-    log det C = log det B + sum of log noise variances.
-    """
-    variance = sites.variance
-    log_det = probes.value + float(np.log(variance).sum())
-    value = -0.5 * (quadratic + outputs * (log_det + len(variance) * np.log(2 * np.pi))) + float(sites.log_offset)
-    return Estimate(value, 0.5 * outputs * probes.standard_error)

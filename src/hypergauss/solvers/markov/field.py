@@ -1,0 +1,171 @@
+r"""The prior as a Markov field: its precision, a polynomial of the Laplacian, and how hyperparameters reach it.
+
+A Matern kernel of whole nu has, with c = 2 nu / lengthscale^2 and s its largest eigenvalue,
+
+    K = s (c / (c + Delta))^nu,    Q = K^-1 = ((c + Delta) / c)^nu / s,
+
+so that Q multiplies a vector by nu sparse products, without a polynomial that approximates. In log c and log s,
+
+    dQ / dlog s = -Q,    dQ / dlog c = -nu ((c + Delta) / c)^(nu - 1) (Delta / c) / s,
+    log det Q = N (nu mean of log1p(l / c) - log s),    the mean over all eigenvalues l.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from hypergauss import parameters
+from hypergauss.kernels import Kernel, Matern
+from hypergauss.operators import Block, LaplacianOperator
+from hypergauss.parameters import Parametrised
+from hypergauss.spectrum import MatrixFreeSpectrum, Spectrum
+
+#: Smoothnesses that learning compares; up to the largest the field is taken without being asked for.
+SMOOTHNESSES = (2, 1, 3)
+#: What c is added to where steps are taken in its logarithm: an eigenvalue below which directions are few.
+_LOW = 0.05
+#: How far a nu may be from a whole number that it was meant to be.
+_ROUNDING = 1e-9
+
+
+class Field(NamedTuple):
+    """Q at given hyperparameters: whole nu, c and s, on a spectrum."""
+
+    nu: int
+    c: float
+    s: float
+    spectrum: Spectrum
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Self:
+        """Return the field of a kernel, which is one (see `check_kernel`)."""
+        assert isinstance(kernel, Matern)
+        log_c, log_s = (float(number) for number in log_numbers(kernel))
+        return cls(round(kernel.nu), float(np.exp(log_c)), float(np.exp(log_s)), kernel.spectrum)
+
+    @property
+    def condition(self) -> float:
+        """The largest eigenvalue of Q relative to the smallest."""
+        return (1.0 + self.spectrum.upper / self.c) ** self.nu
+
+    def product(self, operator: LaplacianOperator, X: Block) -> Block:
+        """Return Q X for an inside block."""
+        for power in range(self.nu):
+            scale = 1.0 / self.s if power == 0 else 1.0
+            X = operator.affine(X, scale / self.c, scale)
+        return X
+
+    def in_log_c(self, operator: LaplacianOperator, X: Block) -> Block:
+        """Return (dQ / dlog c) X for an inside block."""
+        X = operator.affine(X, -self.nu / (self.c * self.s), 0.0)
+        for _ in range(self.nu - 1):
+            X = operator.affine(X, 1.0 / self.c, 1.0)
+        return X
+
+    def mean_eigenvalue(self) -> float:
+        """Return the mean eigenvalue of Q, over a diagonal of which conjugate gradients hardly need to know more."""
+        return self._mean((1.0 + self._nodes / self.c) ** self.nu) / self.s
+
+    def log_det(self) -> tuple[float, float]:
+        """Return log det Q and its standard error, from the density of eigenvalues."""
+        spectrum, N = self.spectrum, self.spectrum.num_vertices
+        value = N * (self.nu * self._mean(np.log1p(self._nodes / self.c)) - np.log(self.s))
+        error = 0.0
+        if isinstance(spectrum, MatrixFreeSpectrum):
+            error = self.nu * N * spectrum.density.standard_error(lambda nodes: np.log1p(nodes / self.c))
+        return float(value), float(np.nan_to_num(error))
+
+    def log_det_in_log_c(self) -> float:
+        """Return the slope of log det Q in log c."""
+        return -self.nu * self.spectrum.num_vertices * self._mean(self._nodes / (self.c + self._nodes))
+
+    @property
+    def _nodes(self) -> np.ndarray:
+        return np.append(self.spectrum.nodes, np.mean(self.spectrum.rest))
+
+    def _mean(self, values: np.ndarray) -> float:
+        return float(np.append(self.spectrum.node_weights, self.spectrum.rest_share) @ values)
+
+
+def log_numbers(kernel: Matern) -> np.ndarray:
+    """Return log c and log s, shape (2,); complex where a hyperparameter is, as in a complex step."""
+    log_c = np.log(2.0 / (kernel.inverse_nu * kernel.lengthscale**2))
+    return np.array([log_c, np.log(kernel.density().scale * kernel.filter(np.zeros(1))[0])])
+
+
+def step_numbers(kernel: Matern) -> np.ndarray:
+    """Return log(c + l) and log(s c^nu), shape (2,), in which the log evidence is nearly quadratic.
+
+    As c falls below the eigenvalues that matter, K becomes s c^nu Delta^-nu, and c itself says no more: what rises
+    without end in the lengthscale, along a ridge, ends here.
+    """
+    log_c, log_s = log_numbers(kernel)
+    return np.array([np.log(np.exp(log_c) + _LOW), log_s + log_c / kernel.inverse_nu])
+
+
+def step_jacobian(kernel: Matern) -> np.ndarray:
+    """Return the derivatives of log c and log s (rows) in the `step_numbers` (columns), shape (2, 2)."""
+    c, nu = float(np.exp(log_numbers(kernel)[0])), kernel.nu
+    stretch = (c + _LOW) / c
+    return np.array([[stretch, 0.0], [-nu * stretch, 1.0]])
+
+
+class FieldNumbers:
+    """All that a model's hyperparameters set, as one vector: `step_numbers`, log noise variance if any, and means.
+
+    Parameters
+    ----------
+    has_noise : bool
+        Whether a noise variance of the model is among them.
+    """
+
+    def __init__(self, *, has_noise: bool) -> None:
+        self.has_noise = has_noise
+
+    def of(self, model: Parametrised) -> np.ndarray:
+        """Return the numbers at a model's hyperparameters, shape (Q,)."""
+        noise = [np.log(model.noise_variance)] if self.has_noise else []  # type: ignore[attr-defined]
+        return np.concatenate([step_numbers(model.kernel), np.ravel(noise), model.mean])  # type: ignore[attr-defined]
+
+    def tangents(self, model: Parametrised) -> np.ndarray:
+        """Return their derivatives in each coordinate of the model, shape (p, Q)."""
+        is_kernels = [slot.path[0] == "kernel" for slot in parameters.slots(model) for _ in range(slot.size)]
+        of_kernel = np.zeros((len(is_kernels), 2))
+        inside = parameters.tangents(model.kernel, step_numbers)  # type: ignore[attr-defined]
+        of_kernel[np.array(is_kernels, dtype=bool)] = np.array(inside).reshape(-1, 2)
+        own = []
+        if self.has_noise:
+            own.append(parameters.gather(model, {"noise_variance": 1.0 / model.noise_variance}))  # type: ignore[attr-defined]
+        size = np.size(model.mean)  # type: ignore[attr-defined]
+        own += [parameters.gather(model, {"mean": unit}) for unit in np.eye(size)]
+        return np.column_stack([of_kernel, *own])
+
+
+def is_field(kernel: Kernel, *, learns: bool = False) -> bool:
+    """Return whether a kernel is one that this solver solves, and if asked for one that it can learn."""
+    return _objection(kernel, learns=learns) is None
+
+
+def check_kernel(kernel: Kernel, *, learns: bool = False) -> None:
+    """Refuse a kernel whose precision is no polynomial of one Laplacian."""
+    objection = _objection(kernel, learns=learns)
+    if objection is not None:
+        raise ValueError(objection)
+
+
+def _objection(kernel: Kernel, *, learns: bool) -> str | None:
+    rule = "The Markov solver needs a Matern kernel of one hypergraph with a whole nu."
+    if type(kernel) is not Matern:
+        return f"{rule} Got {type(kernel).__name__}. Use `solver='iterative'`, or `Matern(spectrum, nu=2)`."
+    if not np.isfinite(kernel.nu) or kernel.nu < 1 - _ROUNDING or abs(kernel.nu - round(kernel.nu)) > _ROUNDING:
+        return f"{rule} Got nu = {kernel.nu:.4g}. Give nu = 1, 2 or 3, or use `solver='iterative'`."
+    if not kernel.spectrum.is_exact:
+        return f"{rule} Got a truncated spectrum. Make it with `Spectrum.matrix_free`, or with all of its rank."
+    if learns and "nu" not in kernel.fixed and "inverse_nu" not in kernel.fixed:
+        return (
+            "The Markov solver learns at a whole nu, which stays as it is. Got a kernel whose nu is free. Give it with "
+            "`fixed=('nu',)`, or name the kernel ('auto', 'matern'), and nu is chosen from 1, 2 and 3 by the evidence."
+        )
+    return None

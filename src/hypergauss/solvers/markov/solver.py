@@ -1,0 +1,49 @@
+"""MarkovSolver: everything from solves with a sparse precision."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from hypergauss.kernels import Kernel
+from hypergauss.learning.search import Objective
+from hypergauss.solvers.base import Prior, Solver
+from hypergauss.solvers.markov.evidence import MarkovEvidence
+from hypergauss.solvers.markov.options import Markov
+from hypergauss.solvers.markov.posterior import MarkovPosterior
+from hypergauss.solvers.markov.system import Workspace
+from hypergauss.solvers.sites import Observations, Sites
+
+
+class MarkovSolver(Solver):
+    """Systems Q + W by conjugate gradients, log determinants by probes, variances by exact draws.
+
+    Parameters
+    ----------
+    kernel : Matern
+        At any hyperparameters, of whole nu, on a spectrum that leaves out nothing.
+    rows : array of int, shape (n,)
+        The vertices that have sites, each once.
+    options : Markov, optional
+        Settings.
+    """
+
+    name: ClassVar[str] = "markov"
+    is_estimated: ClassVar[bool] = True
+
+    def __init__(self, kernel: Kernel, rows: np.ndarray, options: Markov | None = None) -> None:
+        super().__init__(kernel, rows)
+        self.workspace = Workspace(kernel, Markov() if options is None else options)
+
+    @property
+    def options(self) -> Markov:
+        """The settings."""
+        return self.workspace.options
+
+    def objective(self, observations: Observations) -> Objective:  # noqa: D102
+        return MarkovEvidence(self.workspace, observations)
+
+    def posterior(self, prior: Prior, sites: Sites, start: np.ndarray | None = None) -> MarkovPosterior:
+        """Return the prior given sites; a posterior mean at every vertex, shape (N, L), is where solves may begin."""
+        return MarkovPosterior(prior, sites, self.workspace, start)

@@ -1,0 +1,172 @@
+r"""The linear system behind every answer: B = Q + W on all vertices, w = 0 where nothing is observed.
+
+With S = B^-1, sites of precision w and targets r relative to the prior mean,
+
+    posterior mean = S W r,    posterior covariance = S,    (K_tt + Sigma)^-1 = W - W S W.
+
+B is sparse and well conditioned, and the diagonal q + w, q the mean eigenvalue of Q, is preconditioner enough.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hypergauss.exceptions import ConvergenceError
+from hypergauss.kernels import Kernel
+from hypergauss.operators import Block, LaplacianOperator
+from hypergauss.solvers.conjugate_gradients import Solution, conjugate_gradients
+from hypergauss.solvers.markov.field import Field, check_kernel
+from hypergauss.solvers.markov.noise import FieldNoise
+from hypergauss.solvers.markov.options import Markov
+
+#: A product's rounding, times the condition number, must stay this far below the tolerance.
+_MARGIN = 4.0
+#: By how much rounding may leave a residual above the tolerance before that is called a failure.
+_DRIFT = 2.0
+
+
+class Workspace:
+    """What a kernel's systems share over all hyperparameters and sites: its Laplacian, in both precisions, and noise.
+
+    Parameters
+    ----------
+    kernel : Matern
+        At any hyperparameters, of whole nu.
+    options : Markov
+        Settings.
+    """
+
+    def __init__(self, kernel: Kernel, options: Markov) -> None:
+        check_kernel(kernel)
+        self.options = options.checked()
+        self.operator: LaplacianOperator = kernel.spectrum.source.multiplier()  # type: ignore[attr-defined]
+        self.noise = FieldNoise(self.operator)
+        self._single: LaplacianOperator | None = None
+
+    @property
+    def num_products(self) -> int:
+        """Vectors that the Laplacian has multiplied so far."""
+        return self.operator.num_products + (0 if self._single is None else self._single.num_products)
+
+    def operator_for(self, tolerance: float, condition: float) -> LaplacianOperator:
+        """Return the operator in single precision where a tolerance allows it, else in double."""
+        if tolerance < _MARGIN * condition * float(np.finfo(np.float32).eps):
+            return self.operator
+        if self._single is None:
+            self._single = self.operator.in_single()
+        return self._single
+
+
+class Forms(NamedTuple):
+    """x' M y summed over columns, M one of Q's derivatives: in log c and in log s."""
+
+    in_log_c: float
+    in_log_s: float
+
+    @property
+    def array(self) -> np.ndarray:
+        """Both of them."""
+        return np.array(self)
+
+
+class System:
+    """B for one kernel and one set of precisions, solved to a tolerance.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Of the kernel.
+    kernel : Matern
+        At the hyperparameters wanted.
+    precision : block, shape (N, 1)
+        w >= 0 of each vertex's site, zero where there is none.
+    tolerance : float
+        Relative residual.
+    """
+
+    def __init__(self, workspace: Workspace, kernel: Kernel, precision: Block, tolerance: float) -> None:
+        self.workspace, self.precision, self.tolerance = workspace, precision, tolerance
+        self.field = Field.of(kernel)
+        largest = float(workspace.operator.fetch(precision.max()))
+        #: A bound on the condition number of B.
+        self.condition = self.field.condition + self.field.s * largest
+        self.operator = workspace.operator_for(tolerance, self.condition)
+        self._inside = self.operator.enter(precision)
+        #: The preconditioner q + w, shape (N, 1).
+        self.diagonal = self.field.mean_eigenvalue() + precision
+        self._inverse = self.operator.enter(1.0 / self.diagonal)
+
+    def solve(self, rhs: Block, start: Block | None = None, tolerance: float | None = None) -> Solution:
+        """Return S rhs for an outside block, from a start if there is one.
+
+        A tolerance can be given where less than the system's will do.
+        """
+        operator = self.operator
+        tolerance = self.tolerance if tolerance is None else max(tolerance, self.tolerance)
+        inside = operator.settle(operator.enter(rhs))
+        found = conjugate_gradients(
+            self._product,
+            inside,
+            tolerance=tolerance,
+            max_iterations=self.workspace.options.max_iterations,
+            precondition=lambda R: R * self._inverse,
+            start=None if start is None else operator.settle(operator.enter(start)),
+            blocks=operator,
+        )
+        self._check(found, tolerance)
+        if tolerance < _MARGIN * self.condition * operator.precision:
+            # The residual that the recurrence keeps may drift away from the true one by so much rounding: look.
+            left = operator.settle(inside - self._product(found.x))
+            squares, norms = operator.fetch([operator.dot(left, left), operator.dot(inside, inside)])
+            self._check(
+                found._replace(residuals=np.sqrt(squares / np.where(norms > 0, norms, 1.0))), _DRIFT * tolerance
+            )
+        return found._replace(x=operator.settle(operator.leave(found.x)))
+
+    def forms(self, X: Block, Y: Block) -> Forms:
+        """Return x' (dQ / dlog c) y and x' (dQ / dlog s) y, each summed over the columns of outside blocks."""
+        operator, field = self.operator, self.field
+        X, Y = operator.enter(X), operator.enter(Y)
+        of_c, of_s = operator.dot(X, field.in_log_c(operator, Y)), operator.dot(X, field.product(operator, Y))
+        found = operator.fetch([of_c, of_s]).sum(axis=1)
+        return Forms(float(found[0]), -float(found[1]))
+
+    def precision_product(self, X: Block, *, in_log_c: bool = False) -> Block:
+        """Return Q X, or (dQ / dlog c) X, for an outside block."""
+        operator = self.operator
+        multiply = self.field.in_log_c if in_log_c else self.field.product
+        return operator.settle(operator.leave(multiply(operator, operator.enter(X))))
+
+    def in_log_c(self, x: Block) -> Block:
+        """Return (dK / dlog c) Q x = nu (c + Delta)^-1 Delta x for an outside block, to a few digits."""
+        operator = self.operator
+        rhs = operator.settle(operator.affine(operator.enter(x), float(self.field.nu), 0.0))
+        found = conjugate_gradients(
+            lambda X: operator.affine(X, 1.0, self.field.c),
+            rhs,
+            tolerance=self.tolerance,
+            max_iterations=self.workspace.options.max_iterations,
+            blocks=operator,
+        )
+        return operator.settle(operator.leave(found.x))
+
+    def draws(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
+        """Return S (noise of covariance Q + W^1/2 z), whose covariance is S, and the noise W^1/2 z, (N, size) each."""
+        noise = self.workspace.noise.draw(self.field, size, rng)
+        of_sites = np.sqrt(self.precision) * self.workspace.operator.white_noise(size, rng)
+        return self.solve(noise + of_sites).x, of_sites
+
+    def _product(self, X: Block) -> Block:
+        image = self.field.product(self.operator, X)
+        return image + self._inside * X
+
+    def _check(self, solution: Solution, tolerance: float) -> None:
+        if not solution.worst <= tolerance:
+            raise ConvergenceError(
+                f"Conjugate gradients stopped after {solution.iterations} iterations at a relative residual of "
+                f"{solution.worst:.1e}, not {tolerance:.1e}. Likely causes: a lengthscale so large, or a noise "
+                f"variance so small beside the kernel's, that the condition number may be {self.condition:.1e}. Raise "
+                "`tolerance` or `max_iterations` of `Markov`, or the noise variance, or use `solver='iterative'`."
+            )

@@ -1,0 +1,112 @@
+"""Estimators on the Markov solver: nothing computed that was not asked for, nu by the evidence, and what is refused."""
+
+import numpy as np
+import pytest
+
+from hypergauss import Hypergraph, HypergraphGPRegressor, Iterative, Markov, Spectrum, load, save
+from hypergauss.datasets import make_planted_hypergraph
+from hypergauss.exceptions import LearningWarning
+from hypergauss.kernels import Matern
+from hypergauss.solvers import choose
+from hypergauss.solvers.iterative import posterior as of_iterative
+from hypergauss.solvers.markov import posterior as of_markov
+
+PLANTED = make_planted_hypergraph(600, 500, 5, random_state=4)
+H, ROWS = PLANTED.hypergraph, np.arange(0, 600, 4)
+Y = PLANTED.signal[ROWS] + 0.3 * np.random.default_rng(0).standard_normal(len(ROWS))
+
+
+@pytest.mark.parametrize(("solver", "module"), [("markov", of_markov), ("iterative", of_iterative)])
+def test_without_learning_the_log_evidence_is_estimated_when_read(solver, module, monkeypatch):
+    estimated = []
+    original = module.log_determinant
+    monkeypatch.setattr(module, "log_determinant", lambda system: estimated.append(1) or original(system))
+    model = HypergraphGPRegressor(H, solver=solver, learn=False).fit(H.vertices[ROWS], Y)
+    before = model.posterior_.num_products
+    mean = model.predict(H.vertices)
+    assert model.posterior_.num_products == before  # the mean was solved for once
+    assert not estimated
+    assert np.isfinite(model.log_marginal_likelihood_)
+    assert estimated == [1]
+    assert model.log_marginal_likelihood_ == model.log_marginal_likelihood_
+    assert np.corrcoef(mean, PLANTED.signal)[0, 1] > 0.5
+
+
+def test_a_fit_anew_does_not_keep_the_earlier_log_evidence():
+    model = HypergraphGPRegressor(H, solver="markov", learn=False).fit(H.vertices[ROWS], Y)
+    first = model.log_marginal_likelihood_
+    assert model.fit(H.vertices[ROWS], 3 * Y).log_marginal_likelihood_ != first
+
+
+def test_nu_is_that_of_highest_evidence_and_predictions_are_those_of_the_dense_solver():
+    model = HypergraphGPRegressor(H, solver=Markov(n_probes=64, tolerance=1e-9)).fit(H.vertices[ROWS], Y)
+    assert model.solver_ == "markov"
+    assert model.kernel_.nu in (1, 2, 3)
+    learned = Matern(
+        Spectrum.of(H),
+        model.kernel_.nu,
+        float(model.kernel_.lengthscale),
+        variance=float(model.kernel_.variance),
+        fixed=("nu",),
+    )
+    prior = model.posterior_.prior._replace(kernel=learned)
+    dense = choose.condition(prior, model.posterior_.sites, "dense")
+    everywhere = np.arange(600)
+    assert np.allclose(model.predict(H.vertices), dense.mean(everywhere)[:, 0], atol=1e-6)
+
+
+def test_where_eigenvectors_do_not_fit_a_default_regressor_is_a_markov_field(monkeypatch):
+    monkeypatch.setattr(choose, "memory_limit", lambda: 4e6)
+    model = HypergraphGPRegressor(H, learn=False).fit(H.vertices[ROWS], Y)
+    assert model.solver_ == "markov"
+    assert "Markov solver" in model.solver_plan_
+    named = HypergraphGPRegressor(H, "matern", learn=False).fit(H.vertices[ROWS], Y)
+    assert named.solver_ == "iterative"  # as it was named, with a nu that need not be whole
+
+
+def test_a_model_is_saved_and_read_again(tmp_path):
+    model = HypergraphGPRegressor(H, solver=Markov(seed=3), learn=False).fit(H.vertices[ROWS], Y)
+    save(model, tmp_path / "model.hypergauss")
+    again = load(tmp_path / "model.hypergauss")
+    assert again.solver_ == "markov"
+    assert again.posterior_.options == Markov(seed=3)
+    assert np.allclose(again.predict(H.vertices), model.predict(H.vertices), atol=1e-6)
+    wanted, found = (each.predict(H.vertices, return_std=True).std for each in (model, again))
+    assert np.allclose(found, wanted, atol=1e-6)
+
+
+def test_explanations_are_those_of_the_iterative_solver():
+    kernel = Matern(Spectrum.matrix_free(H), 2, 4.0)
+    first, second = (
+        HypergraphGPRegressor(H, kernel, solver=solver, learn=False).fit(H.vertices[ROWS], Y)
+        for solver in (Markov(tolerance=1e-9), Iterative(tolerance=1e-9))
+    )
+    mine, theirs = first.explain(H.vertices[1]), second.explain(H.vertices[1])
+    numbers = [each.edges.select_dtypes("number").to_numpy(float) for each in (mine, theirs)]
+    assert np.allclose(*numbers, atol=1e-6)
+
+
+def test_what_the_solver_cannot_do_is_refused_with_a_way_out():
+    fit = (H.vertices[ROWS], Y)
+    with pytest.raises(ValueError, match=r"whole nu\. Got nu = 1\.5"):
+        HypergraphGPRegressor(H, Matern(Spectrum.matrix_free(H), 1.5), solver="markov", learn=False).fit(*fit)
+    with pytest.raises(ValueError, match="whose nu is free"):
+        HypergraphGPRegressor(H, Matern(Spectrum.matrix_free(H), 2), solver="markov").fit(*fit)
+    with pytest.raises(ValueError, match="one hypergraph without covariates"):
+        HypergraphGPRegressor({"a": H, "b": H}, solver="markov").fit(*fit)
+    with pytest.raises(ValueError, match="`tolerance` must lie between"):
+        HypergraphGPRegressor(H, solver=Markov(tolerance=2.0)).fit(*fit)
+
+
+def test_a_system_that_does_not_converge_falls_back_to_an_exact_solver_and_says_so():
+    with pytest.warns(LearningWarning, match="The Markov solver did not converge"):
+        model = HypergraphGPRegressor(H, solver=Markov(max_iterations=2), learn=False).fit(H.vertices[ROWS], Y)
+    assert model.solver_ in ("dense", "low-rank")
+
+
+def test_isolated_vertices_and_components_have_finite_answers():
+    small = Hypergraph.from_edges([["a", "b"], ["b", "c"], ["d", "e"]], vertices=list("abcdef"))
+    model = HypergraphGPRegressor(small, solver="markov").fit(["a", "c", "d"], [1.0, 1.2, -1.0])
+    mean, std = model.predict(list("abcdef"), return_std=True)
+    assert np.isfinite(mean).all()
+    assert (std > 0).all()

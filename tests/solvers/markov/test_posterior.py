@@ -1,0 +1,99 @@
+"""Conditioning a Markov field is conditioning with the dense solver, whatever the hypergraph."""
+
+import numpy as np
+import pytest
+
+from hypergauss.exceptions import ConvergenceError
+from hypergauss.solvers import solver_for
+from hypergauss.solvers.markov import Markov, MarkovSolver
+from hypergauss.solvers.sites import Sites
+from tests.solvers.markov.problems import case
+
+SIZE = 2_000
+TIGHT = Markov(tolerance=1e-10)
+whole = pytest.mark.parametrize("nu", [1, 2, 3])
+everywhere = np.arange(SIZE)
+
+
+def posteriors(own, options=TIGHT):
+    model = own.model
+    dense = solver_for(model.kernel, own.observations.rows, "dense").posterior(model.prior(), own.sites())
+    markov = MarkovSolver(model.kernel, own.observations.rows, options).posterior(model.prior(), own.sites())
+    return dense, markov
+
+
+@whole
+def test_means_weights_and_covariances_are_the_dense_ones(nu):
+    dense, markov = posteriors(case(SIZE, nu))
+    assert np.abs(markov.mean(everywhere) - dense.mean(everywhere)).max() < 1e-8
+    some = np.array([3, 1999, 0, 3, 1200])
+    assert np.allclose(markov.covariance(some), dense.covariance(some), atol=1e-8)
+    assert np.allclose(markov.variance(some), dense.variance(some), atol=1e-8)
+    assert np.allclose(markov.observation_weights(some), dense.observation_weights(some), atol=1e-8)
+    assert np.allclose(markov.dual_weights(), dense.dual_weights(), atol=1e-7)
+
+
+@whole
+def test_draws_have_the_dense_covariance_within_monte_carlo_error(nu):
+    size = 4_000
+    dense, markov = posteriors(case(SIZE, nu, outputs=1), Markov(sample_tolerance=1e-4))
+    some = np.arange(0, SIZE, 40)
+    draws = markov.sample(some, size, np.random.default_rng(2))[:, :, 0] - dense.mean(some)[:, 0]
+    S = dense.covariance(some)
+    error = (draws.T @ draws / size - S) / np.sqrt((S**2 + np.outer(np.diag(S), np.diag(S))) / size)
+    assert np.abs(error).max() < 4.8  # of 1,275 different entries
+    assert (error**2).mean() == pytest.approx(1.0, abs=0.25)
+
+
+@whole
+def test_standard_deviations_and_leave_one_out_come_from_draws(nu):
+    own = case(SIZE, nu, outputs=1)
+    dense, markov = posteriors(own, Markov(n_samples=64))
+    ratio = markov.variance(everywhere) / dense.variance(everywhere)
+    assert ratio.mean() == pytest.approx(1.0, abs=0.02)
+    assert ratio.std() == pytest.approx(np.sqrt(2 / 64), rel=0.1)
+    left, expected = markov.leave_one_out(), dense.leave_one_out()
+    # A chi-squared mean of 64: half of all are off by less than 0.6745 of its standard deviation.
+    assert np.median(np.abs(left.variance / expected.variance - 1)) < 1.1 * 0.6745 * np.sqrt(2 / 64)
+    few = own.observations.part(np.arange(20)).sites(0.3)
+    exact = MarkovSolver(own.model.kernel, few.rows, TIGHT).posterior(own.model.prior(), few).leave_one_out()
+    wanted = solver_for(own.model.kernel, few.rows, "dense").posterior(own.model.prior(), few).leave_one_out()
+    assert np.allclose(exact.mean, wanted.mean, atol=1e-7)
+    assert np.allclose(exact.variance, wanted.variance, atol=1e-7)
+
+
+def test_a_guess_that_is_right_costs_next_to_nothing():
+    own = case(SIZE, 2)
+    solver = MarkovSolver(own.model.kernel, own.observations.rows)
+    first = solver.posterior(own.model.prior(), own.sites())
+    mean = first.mean(everywhere)
+    before = solver.workspace.num_products
+    again = solver.posterior(own.model.prior(), own.sites(), start=mean)
+    assert np.allclose(again.mean(everywhere), mean, atol=1e-6)
+    assert solver.workspace.num_products - before <= 2 * 2 * 2
+
+
+def test_nothing_is_estimated_that_was_not_asked_for():
+    own = case(SIZE, 2, outputs=1)
+    solver = MarkovSolver(own.model.kernel, own.observations.rows)
+    posterior = solver.posterior(own.model.prior(), own.sites())
+    assert solver.workspace.num_products == 0
+    posterior.mean(everywhere)
+    for_mean = solver.workspace.num_products
+    assert for_mean <= 60
+    assert np.isfinite(posterior.log_evidence)
+    assert solver.workspace.num_products > 2 * for_mean
+
+
+def test_a_system_that_does_not_converge_says_its_residual_and_likely_causes():
+    own = case(SIZE, 2)
+    _, markov = posteriors(own, Markov(max_iterations=3))
+    with pytest.raises(ConvergenceError, match=r"after 3 iterations at a relative residual of .* Likely causes"):
+        markov.mean(everywhere)
+
+
+def test_sites_of_negative_variance_are_refused():
+    own = case(SIZE, 2)
+    sites = Sites(np.array([0]), np.zeros((1, 2)), np.array([-1.0]))
+    with pytest.raises(ValueError, match="positive variances"):
+        MarkovSolver(own.model.kernel, sites.rows).posterior(own.model.prior(), sites)
