@@ -448,7 +448,7 @@ def test_a_distant_target_is_found_without_scaling_it(problem):
 
 @pytest.mark.parametrize("names", [("covariates",), (0, "0")])
 def test_relations_that_would_be_confused_are_refused(problem, names):
-    with pytest.raises(ValueError, match="different names, and 'covariates' is taken"):
+    with pytest.raises(ValueError, match="different names, and 'covariates' and 'smoothed covariates' are taken"):
         quick(dict.fromkeys(names, problem.H)).fit(problem.X, problem.y)
 
 
