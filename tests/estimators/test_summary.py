@@ -224,7 +224,7 @@ def test_drawn_models_are_saved(drawn, problem, tmp_path):
     [
         ({"learn": False}, "draws hyperparameters. Got `learn=False`"),
         ({"inducing": 3}, "Got `inducing`"),
-        ({"solver": "iterative"}, "iterative solver only estimates"),
+        ({"solver": "iterative"}, "solver by products only estimates"),
         ({"inference": "ep"}, "'auto', 'mcmc'"),
         ({"integrate": False}, "draws hyperparameters in any case"),
     ],
