@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         solvers,
         spectrum,
     )
-    from hypergauss.analysis import assess, smooth_covariates, suggest_vertices
+    from hypergauss.analysis import assess, centrality, smooth_covariates, suggest_vertices
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.factorisation import KPMF
@@ -64,6 +64,7 @@ _HOMES = {
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
     "assess": "analysis",
+    "centrality": "analysis",
     "datasets": "",
     "drawing": "plotting",
     "from_hyperedge_index": "io",
@@ -112,6 +113,7 @@ __all__ = [
     "Spectrum",
     "__version__",
     "assess",
+    "centrality",
     "datasets",
     "drawing",
     "from_hyperedge_index",

@@ -75,6 +75,7 @@ class VertexEstimator(BaseEstimator):
             standardises=not isinstance(self.inducing, SpectralFeatures),
         )
         refuse_idle(self, VERTEX_RULES)  # after each is known to be possible
+        blueprint.domain.warn_of_ignored()
         return blueprint
 
     def _size_exponent_to_use(self, searches: bool) -> float | str:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+#: How files call the time of a hyperedge or of a membership.
+TIMES = frozenset({"time", "times", "timestamp", "timestamps", "date", "datetime", "start", "end", "begin"})
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -48,6 +50,23 @@ class Attributes(NamedTuple):
     directions: Mapping[tuple[Any, Any], tuple[str, ...]] = _NONE
     absent: Mapping[tuple[Any, Any], float] = _NONE
     network_type: str | None = None
+
+    def ignored(self) -> list[str]:
+        """Return in words what is known of the hypergraph that could matter and that no model looks at.
+
+        Examples
+        --------
+        >>> Attributes(edges={"bill": {"date": "2006-07-28"}}).ignored()
+        ['times of 1 hyperedge']
+        """
+        counts = {
+            "directions of {} membership": len(self.directions),
+            "times of {} hyperedge": _timed(self.edges),
+            "times of {} membership": _timed(self.incidences),
+            "weights of {} vertex": len(self.vertex_weights),
+        }
+        found = {phrase.format(f"{count:,}"): count for phrase, count in counts.items() if count}
+        return [phrase if count == 1 else _many(phrase) for phrase, count in found.items()]
 
     def restricted(self, vertices: pd.Index, edges: pd.Index) -> Attributes:
         """Return what concerns these vertices and hyperedges."""
@@ -94,3 +113,13 @@ def copied(notes: Any) -> Any:
     if type(notes) in (list, tuple):
         return type(notes)(copied(value) for value in notes)
     return notes if notes is None or type(notes) in (str, int, float, bool) else deepcopy(notes)
+
+
+def _timed(notes: Mapping[Any, Mapping[str, Any]]) -> int:
+    return sum(
+        not TIMES.isdisjoint(name.lower() for name in about if isinstance(name, str)) for about in notes.values()
+    )
+
+
+def _many(phrase: str) -> str:
+    return f"{phrase.removesuffix('vertex')}vertices" if phrase.endswith("vertex") else f"{phrase}s"
