@@ -66,7 +66,7 @@ def write_names(names: Sequence[str], X: np.ndarray, ax: Axes, *, dots: np.ndarr
         centre = places[at] + offset
         taken = np.concatenate([taken, [[centre - halves[at], centre + halves[at]]]])
         if is_far:
-            _lead(texts[at], places[at], offset, halves[at], ax)
+            _lead(texts[at], offset, halves[at], ax)
     if without:
         note = f"{without} name{'s' if without > 1 else ''} without a place: draw larger"
         ax.text(0.99, 0.01, note, transform=ax.transAxes, ha="right", va="bottom", fontsize=7, color="0.35")
@@ -93,7 +93,7 @@ def _free(
     return None
 
 
-def _lead(text: Annotation, place: np.ndarray, offset: np.ndarray, half: np.ndarray, ax: Axes) -> None:
+def _lead(text: Annotation, offset: np.ndarray, half: np.ndarray, ax: Axes) -> None:
     """Draw a thin line from a dot to its name."""
     side = offset - np.clip(offset, -half, half)  # where the box of the name begins
     ax.annotate(
