@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -184,7 +183,7 @@ def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
 def report_plan(report: Callable[[str], None] | None, blueprint: Blueprint) -> None:
     """Say which solver was chosen, and why, where progress is shown."""
     if report is not None and blueprint.plan is not None:
-        Console(stderr=True).print(str(blueprint.plan), highlight=False)
+        report(str(blueprint.plan))
 
 
 def _one_or_all(by_relation: dict[str, Any]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -89,6 +89,17 @@ class Attributes(NamedTuple):
             if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and len(mine) > len(theirs):
                 odd = next(name for name in mine if name not in theirs)
                 raise ValueError(f"Attributes must be of vertices and hyperedges that there are. Got some of {odd!r}.")
+
+    def renamed(self, name: Callable[[Any], Any]) -> Attributes:
+        """Return the attributes of the same vertices and hyperedges under other names."""
+        return self._replace(
+            vertices={name(v): notes for v, notes in self.vertices.items()},
+            edges={name(e): notes for e, notes in self.edges.items()},
+            incidences={(name(v), name(e)): notes for (v, e), notes in self.incidences.items()},
+            vertex_weights={name(v): weight for v, weight in self.vertex_weights.items()},
+            directions={(name(v), name(e)): sides for (v, e), sides in self.directions.items()},
+            absent={(name(v), name(e)): weight for (v, e), weight in self.absent.items()},
+        )
 
     def swapped(self) -> Attributes:
         """Return the attributes of the dual, where vertices and hyperedges have changed places."""

@@ -117,7 +117,7 @@ def _read_memberships(
 ) -> dict[str, Any]:
     """Return the columns of vertices and hyperedges, their names numbered, and of weights and notes if asked for."""
     vertex, edge = names
-    is_parquet = file_kind(file) == "parquet"
+    is_parquet = file_kind(file, reading["separator"]) == "parquet"
     whole: Any
     if is_parquet:
         check_text_only(file, header=reading["header"], separator=reading["separator"])
