@@ -25,6 +25,7 @@ from hypergauss.report import write_report
 from hypergauss.storage.models import save
 
 PREDICTIONS, REPORT, METRICS, MODEL = "predictions.csv", "report.html", "metrics.json", "model.hypergauss"
+RESULTS = (PREDICTIONS, REPORT, METRICS, MODEL)
 
 
 def fit(options: argparse.Namespace) -> None:
@@ -38,7 +39,7 @@ def fit(options: argparse.Namespace) -> None:
     if not options.quiet:
         understood.tell(problem.understood)
     with (
-        results_folder(options.out, [PREDICTIONS, REPORT, METRICS, MODEL], overwrite=options.overwrite),
+        results_folder(options.out, RESULTS, overwrite=options.overwrite),
         displayed("learning", quiet=options.quiet) as display,
         reported_to(display),
         warnings.catch_warnings(record=True) as caught,
@@ -71,7 +72,7 @@ def fit(options: argparse.Namespace) -> None:
             overwrite=options.overwrite,
         )
     if options.json:
-        say_json(metrics | {"files": {name: str(options.out / name) for name in (PREDICTIONS, REPORT, METRICS, MODEL)}})
+        say_json(metrics | {"files": {name: str(options.out / name) for name in RESULTS}})
     else:
         _tell(problem, assessment, notes, options)
 

@@ -276,7 +276,7 @@ def _datasets(commands: argparse._SubParsersAction) -> None:
 
 
 def _studies(commands: argparse._SubParsersAction) -> None:
-    demo = _command(commands, "demo", "predict prices of cars from bundled data", ("studies", "demo"))
+    demo = _command(commands, "demo", "from two plain files to scores, an explanation and a page", ("studies", "demo"))
     demo.add_argument("--out", type=Path, default=Path("demo-output"), help="folder for the results (%(default)s)")
     reproduce = _command(commands, "reproduce", "make the tables and figures of a study", ("studies", "reproduce"))
     reproduce.add_argument("study", choices=[*STUDIES, "all"])
