@@ -33,8 +33,8 @@ def tell(options: argparse.Namespace) -> None:
     with results_folder(out, _FILES, overwrite=True):
         _write(adverts, out)
     say(
-        f"Cars for sale. {len(adverts.priced)} have a price. {len(adverts.held_out)} others are known by {NAMED} of the "
-        "11 things one could say of a car;\ntheir prices are held out. Two plain files say so:\n"
+        f"Cars for sale. {len(adverts.priced)} have a price. {len(adverts.held_out)} others are known by {NAMED} of "
+        "the 11 things one could say of a car;\ntheir prices are held out. Two plain files say so:\n"
     )
     command = ["fit", str(out / "edges.csv"), str(out / "labels.csv"), "--out", str(out), "--folds", "3"]
     say(f"$ hypergauss {' '.join(command)}")

@@ -20,6 +20,7 @@ from hypergauss.estimators.fitting import Fitted
 from hypergauss.estimators.inducing import inducing_for
 from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
 from hypergauss.estimators.tasks import How
+from hypergauss.estimators.views import as_html
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.kernels import Kernel, Sum
@@ -120,6 +121,33 @@ class VertexEstimator(BaseEstimator):
         self.solver_plan_ = None if fitted.plan is None else str(fitted.plan)
         self.n_iter_ = len(fitted.learned.trace) - 1
         self.n_features_in_ = 1
+
+    def plot(self, X: Any = None, y: Any = None, *, ax: Any = None) -> Any:
+        """Draw the obvious picture, and return its Axes.
+
+        Of values: with ``X`` and ``y``, observations against predictions, those of vertices that the model was fitted
+        to from all others; without, predictions with their intervals, of at most 40 vertices from the lowest to the
+        highest. Of classes: a map of the vertices by predicted class, where rings mark ``X``, and crosses those of them
+        whose prediction is not ``y``.
+
+        Parameters
+        ----------
+        X, y : arrays, shape (n,), optional
+            Vertices and what was observed of them.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+        """
+        from hypergauss.plotting.tasks import plot_model  # with matplotlib, which estimators do without
+
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("`X` and `y` go together: vertices and what was observed of them. Give both, or neither.")
+        return plot_model(self, next(iter(Domain.of(self.H).relations.values())), X, y, ax)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what was learned, once it was."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": as_html(self)} if hasattr(self, "vertices_") else bundle
 
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
         check_is_fitted(self)

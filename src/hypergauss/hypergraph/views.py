@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
+from hypergauss._views import html_table
 
 if TYPE_CHECKING:
     from hypergauss.hypergraph.hypergraph import Hypergraph
@@ -54,8 +54,7 @@ def as_html(H: Hypergraph) -> str:
     ignored = H.attributes.ignored()
     if ignored:
         rows["no model looks at"] = "; ".join(ignored)
-    body = "".join(f"<tr><th style='text-align:left'>{k}</th><td>{escape(v)}</td></tr>" for k, v in rows.items())
-    return f"<table><caption>Hypergraph</caption><tbody>{body}</tbody></table>"
+    return html_table("Hypergraph", rows)
 
 
 def _spread(counts: np.ndarray) -> str:
