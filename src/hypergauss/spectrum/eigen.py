@@ -182,10 +182,8 @@ class EigenSpectrum(Spectrum):
         return dual
 
     def _repr_html_(self) -> str:
-        smallest = ", ".join(f"{max(value, 0.0):.4g}" for value in self.eigenvalues[:8])
-        kind = (
-            "all eigenvalues but 1" if self.is_exact else f"the others lie in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
-        )
+        smallest = ", ".join(f"{max(value, 0.0):.4f}" for value in self.eigenvalues[:8])
+        kind = "exact" if self.is_exact else f"the others lie in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
         rows = {
             "vertices": f"{self.num_vertices:,}",
             "rank": f"{self.rank:,}, {kind}",
