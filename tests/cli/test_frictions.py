@@ -78,7 +78,8 @@ def test_it_says_what_it_understood_before_it_learns(capsys):
     said = capsys.readouterr().err
     for line in (
         "edges.csv  'who' names 5 vertices, 'what' 2 hyperedges; 6 memberships all of weight 1; not read: 'extra'",
-        "target     'side': 2 classes (left 2, right 2); --target-type numbers for the other",
+        "target     'side' in labels.csv, of the vertex in 'who': 2 classes (left 2, right 2)"
+        "; --target-type numbers for the other",
         "known      4 of 5 vertices, 1 to predict",
     ):
         assert line in said.splitlines()
@@ -90,7 +91,10 @@ def test_weights_and_numbers_are_understood_too():
     Path("values.csv").write_text("who,score\na,1.5\nd,2.5\n")
     found = meanings(problem("edges.csv", "values.csv", "--weight", "extra"))
     assert found["edges.csv"].endswith("6 memberships all of weight 1 ('extra')")
-    assert found["target"] == "'score': numbers from 1.5 to 2.5; --target-type classes for the other"
+    assert (
+        found["target"]
+        == "'score' in values.csv, of the vertex in 'who': numbers from 1.5 to 2.5; --target-type classes for the other"
+    )
 
 
 def test_directions_are_read_and_said_to_be_ignored(capsys):

@@ -144,7 +144,12 @@ def problem(options: argparse.Namespace) -> Problem:
     lines = [
         edges.understood,
         *(part.understood for part in further.values()),
-        understood.target(found.target, is_classification=found.is_classification, said=options.task != "auto"),
+        understood.target(
+            found.target,
+            is_classification=found.is_classification,
+            said=options.task != "auto",
+            path=options.labels,
+        ),
         understood.known(len(found.target), len(vertices)),
     ]
     return found._replace(understood=lines)

@@ -70,8 +70,8 @@ def counts(H: Hypergraph) -> Understood:
     )
 
 
-def target(values: pd.Series, *, is_classification: bool, said: bool) -> Understood:
-    """Say what is to be predicted: which classes, how often, or which range of numbers."""
+def target(values: pd.Series, *, is_classification: bool, said: bool, path: Path | None = None) -> Understood:
+    """Say what is to be predicted, and where it stands: which classes, how often, or which range of numbers."""
     if is_classification:
         ordered = isinstance(values.dtype, pd.CategoricalDtype)
         tally = values.value_counts(sort=not ordered)
@@ -81,7 +81,9 @@ def target(values: pd.Series, *, is_classification: bool, said: bool) -> Underst
     else:
         kind, other = f"numbers from {_spread(values.to_numpy(dtype=float))}", "classes"
     doubt = "" if said else f"; --target-type {other} for the other"
-    return Understood("target", f"{str(values.name)!r}: {kind}{doubt}")
+    place = "" if path is None else f" in {path.name}"
+    whose = "" if values.index.name is None else f", of the vertex in {str(values.index.name)!r}"
+    return Understood("target", f"{str(values.name)!r}{place}{whose}: {kind}{doubt}")
 
 
 def known(observed: int, vertices: int) -> Understood:
