@@ -24,7 +24,7 @@ def spectral_coordinates(H: Hypergraph | Graph, n_components: int) -> tuple[np.n
         return operator @ x + upper * (trivial[:, None] * (trivial @ x) if x.ndim == 2 else trivial * (trivial @ x))
 
     values, vectors, _ = smallest_eigen(symmetric_operator(laplacian.size, product), upper, n_components)
-    return values, upright(vectors)
+    return np.maximum(values, 0.0), upright(vectors)
 
 
 def upright(coordinates: np.ndarray) -> np.ndarray:
