@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         solvers,
         spectrum,
     )
-    from hypergauss.analysis import assess, smooth_covariates, suggest_vertices
+    from hypergauss.analysis import assess, centrality, smooth_covariates, suggest_vertices
     from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
     from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
     from hypergauss.factorisation import KPMF
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         from_networkx,
         from_xgi,
         read_hif,
+        read_lists,
         read_table,
         to_hyperedge_index,
         to_hypernetx,
@@ -65,6 +66,7 @@ _HOMES = {
     "SpectralEmbedding": "embedding",
     "Spectrum": "spectrum",
     "assess": "analysis",
+    "centrality": "analysis",
     "datasets": "",
     "drawing": "plotting",
     "from_hyperedge_index": "io",
@@ -81,6 +83,7 @@ _HOMES = {
     "operators": "",
     "plotting": "",
     "read_hif": "io",
+    "read_lists": "io",
     "read_table": "io",
     "save": "storage",
     "select_inducing_vertices": "inference",
@@ -114,6 +117,7 @@ __all__ = [
     "Spectrum",
     "__version__",
     "assess",
+    "centrality",
     "datasets",
     "drawing",
     "from_hyperedge_index",
@@ -130,6 +134,7 @@ __all__ = [
     "operators",
     "plotting",
     "read_hif",
+    "read_lists",
     "read_table",
     "save",
     "select_inducing_vertices",

@@ -200,7 +200,7 @@ def test_a_wide_table_makes_hyperedges_of_categories_and_covariates_of_measureme
         *("--folds", 0, "--out", tmp_path / "o", "--json"),
     )
     assert code == 0
-    assert any("size" in note for note in json.loads(out)["notes"])
+    assert any("'size' are covariates" in meaning for meaning in json.loads(out)["understood"].values())
     model = hg.load(tmp_path / "o" / "model.hypergauss")
     assert set(model.H.edges) == {"kind = 0.0", "kind = 1.0", "kind = 2.0", "colour = red"}
     table = pd.read_csv(tmp_path / "o" / "predictions.csv").set_index("vertex")

@@ -58,7 +58,10 @@ def test_a_column_that_is_different_in_every_row_names_the_vertices(name, ids):
     assert found.target.index.tolist() == [str(each) for each in ids]
     assert set(found.H.edges) == {"kind = x", "kind = y"}
     assert list(found.covariates) == ["size"]
-    assert any(f"{name!r} names the vertex; hyperedges come of 'kind'; 'size' are cov" in note for note in found.notes)
+    assert any(
+        f"{name!r} names the vertex; hyperedges come of 'kind'; 'size' are cov" in line.meaning
+        for line in found.understood
+    )
 
 
 def test_an_id_further_right_is_known_by_its_name_or_by_counting():
@@ -74,14 +77,14 @@ def test_whole_numbers_that_only_happen_to_differ_are_measured():
     found = problem("--table", "wide.csv", "--target", "price")
     assert list(found.covariates) == ["paid", "size"]
     assert found.H.vertices.tolist() == [str(row) for row in range(1, 31)]
-    assert any("vertices are numbered by row" in note for note in found.notes)
+    assert any("vertices are numbered by row" in line.meaning for line in found.understood)
 
 
 def test_a_second_column_of_names_is_left_out_and_said():
     wide(id=range(30), name=[f"p{row}" for row in range(30)])
     found = problem("--table", "wide.csv", "--target", "price")
     assert set(found.H.edges) == {"kind = x", "kind = y"}
-    assert any("'name' are left out" in note for note in found.notes)
+    assert any("'name' are left out" in line.meaning for line in found.understood)
     assert problem("--table", "wide.csv", "--target", "price", "--vertex", "name").H.vertices[0] == "p0"
 
 
@@ -89,7 +92,7 @@ def test_the_columns_taken_are_printed_and_ids_join(capsys):
     frame = wide(id=range(100, 130))
     command = ["fit", "--table", "wide.csv", "--target", "price", "--folds", "0", "--out", "out"]
     assert main(command) == 0
-    assert "Columns: 'id' names the vertex" in capsys.readouterr().out
+    assert "wide.csv    'id' names the vertex" in capsys.readouterr().err
     table = pd.read_csv("out/predictions.csv")
     assert table.set_index("vertex").loc[frame["id"], "observed"].tolist() == [row + 0.5 for row in range(30)]
 

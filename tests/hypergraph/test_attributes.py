@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from hypergauss.hypergraph.attributes import Attributes
 from tests.io.awkward import noted
 
 
@@ -48,3 +49,19 @@ def test_what_the_caller_does_to_his_notes_later_does_not_reach_the_hypergraph()
     mixture["sizes"][0] = 7
     assert H.attributes.vertices == {"a": {"tags": ["x"]}}
     assert H.attributes.metadata["sizes"].tolist() == [1, 2]
+
+
+def test_what_no_model_looks_at_is_counted_in_words():
+    notes = Attributes(
+        edges={"e": {"Timestamp": 3}, "f": {"topic": "water"}},
+        incidences={("a", "e"): {"time": 1}, ("b", "e"): {"time": 2}},
+        directions={("a", "e"): ("head",)},
+        vertex_weights={"a": 2.0, "b": 1.0},
+    )
+    assert notes.ignored() == [
+        "directions of 1 membership",
+        "times of 1 hyperedge",
+        "times of 2 memberships",
+        "weights of 2 vertices",
+    ]
+    assert Attributes(edges={"f": {"topic": "water"}}).ignored() == []

@@ -59,16 +59,30 @@ def test_xgi_objects_round_trip():
     assert again["name"] == "small"
 
 
-def test_xgi_has_no_weights_of_memberships_nor_we_directions():
-    xgi = pytest.importorskip("xgi")
+def test_xgi_has_no_weights_of_memberships_nor_directions_of_some():
+    pytest.importorskip("xgi")
     with pytest.raises(ValueError, match="no weights of memberships"):
         to_xgi(noted())
-    with pytest.raises(TypeError, match="undirected"):
-        from_xgi(xgi.DiHypergraph([({1}, {2})]))
     directed = plain().with_attributes(directions={("a", "first"): ("head",)}, network_type="directed")
-    with pytest.raises(ValueError, match=r"no directions.*write_hif"):
+    with pytest.raises(ValueError, match=r"3 memberships.*no direction.*write_hif"):
         to_xgi(directed)
     assert set(to_xgi(directed.with_attributes(directions={}, network_type=None)).nodes) == set(directed.vertices)
+
+
+def test_a_directed_hypergraph_of_xgi_comes_and_goes_without_loss():
+    xgi = pytest.importorskip("xgi")
+    network = xgi.DiHypergraph(name="small")
+    network.add_node("lonely")
+    network.add_edge(({"a", "b"}, {"c"}), idx="flow", topic="water")
+    network.add_edge(({"c"}, {"c", "a"}), idx="back", weight=2.0)
+    H = from_xgi(network)
+    assert H.attributes.directions["c", "back"] == ("tail", "head")
+    assert H.attributes.network_type == "directed"
+    again = to_xgi(H)
+    assert isinstance(again, xgi.DiHypergraph)
+    assert again.edges.dimembers(dtype=dict) == network.edges.dimembers(dtype=dict)
+    assert dict(again.edges["back"]) == {"weight": 2.0}
+    assert list(again.nodes) == list(network.nodes)
 
 
 def test_xgi_has_our_laplacian_where_hyperedges_weigh_the_same():

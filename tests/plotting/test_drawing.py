@@ -88,3 +88,27 @@ def test_traces_and_intervals(ax):
     ax.clear()
     plotting.posterior_intervals(["a", "b"], [2.0, 1.0], [0.1, 0.2], observed=[np.nan, 1.1], ax=ax)
     assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "a"]
+
+
+def test_a_hundred_names_overlap_neither_each_other_nor_the_dots():
+    rng = np.random.default_rng(0)
+    names = [f"senator {number}" for number in range(100)]
+    groups = [rng.choice(np.arange(10 * (g % 10), 10 * (g % 10) + 12) % 100, 4, replace=False) for g in range(40)]
+    crowd = Hypergraph.from_edges([[names[v] for v in group] for group in groups], vertices=names)
+    X = drawing.layout(crowd)
+    ax = drawing.draw_hypergraph(crowd, positions=X)
+    ax.figure.canvas.draw()
+    texts = [text for text in ax.texts if text.get_text()]
+    assert sorted(text.get_text() for text in texts) == sorted(names)
+    boxes = [text.get_window_extent() for text in texts]
+    assert not any(first.overlaps(second) for at, first in enumerate(boxes) for second in boxes[:at])
+    assert not any(box.contains(*place) for box in boxes for place in ax.transData.transform(X))
+    assert not regions(ax)  # ribbons: a region would cover those who are no members
+    plt.close(ax.figure)
+
+
+def test_names_for_which_there_is_no_place_are_counted():
+    figure, small = plt.subplots(figsize=(1, 1))
+    drawing.draw_hypergraph(Hypergraph.from_edges([[f"a name of some length {v}" for v in range(6)]]), ax=small)
+    assert "names without a place" in small.texts[-1].get_text()
+    plt.close(figure)

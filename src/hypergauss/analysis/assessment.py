@@ -19,7 +19,7 @@ from hypergauss.analysis.held_out_numbers import of_baselines, of_model
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.vertices import in_order_of
-from hypergauss.exceptions import LearningWarning
+from hypergauss.exceptions import DataWarning, LearningWarning
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import as_list
 
@@ -102,7 +102,8 @@ def assess(
         if has_labels and len(set(targets[train])) < 2:
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LearningWarning)
+            for told in (LearningWarning, DataWarning):  # by the whole model's fit already
+                warnings.simplefilter("ignore", told)
             fitted = clone(template).fit(names[train], labels[train])
         known, wanted = memberships[rows[train]], memberships[rows[test]]
         if is_classifier:

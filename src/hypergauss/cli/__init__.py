@@ -15,6 +15,7 @@ from importlib import import_module
 from threading import Timer, main_thread
 from typing import Any
 
+from hypergauss._progress import displayed
 from hypergauss.cli.parser import make_parser
 from hypergauss.exceptions import HypergaussError
 
@@ -30,9 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         with _no_interrupt_lost(), _plain_warnings():
-            from hypergauss.cli.status import progress
-
-            with progress("starting"):
+            with displayed("starting", lines=False):
                 command = getattr(import_module(f"hypergauss.cli.{module}"), function)
             command(options)
         sys.stdout.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,13 @@ def column(frame: pd.DataFrame, name: Any, path: Path) -> pd.Series:
             f"{', '.join(names)}. If those are values, there is no line of names: --no-header calls columns 1, 2, ..."
         )
     return frame[name]
+
+
+def without_ignored(frame: pd.DataFrame, path: Path, options: argparse.Namespace) -> pd.DataFrame:
+    """Return a table without the columns that are to be ignored, each of which it must have."""
+    for name in options.ignore:
+        column(frame, name, path)
+    return frame.drop(columns=options.ignore)
 
 
 def is_known(values: pd.Series) -> np.ndarray:

@@ -6,18 +6,18 @@ import argparse
 
 import pandas as pd
 
-from hypergauss.cli import idle, inputs
+from hypergauss._progress import displayed
+from hypergauss.cli import given, idle, inputs
 from hypergauss.cli.outputs import hand_over
-from hypergauss.cli.status import progress
 from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 
 
 def embed(options: argparse.Namespace) -> None:
     """Place the vertices; with the GPLVM, with the standard deviation of each coordinate."""
     idle.check_output(options)
-    H = inputs.hypergraph(options)
+    H = inputs.memberships(given.of_hypergraph(options)).hypergraph
     columns = [f"x{number + 1}" for number in range(options.dimensions)]
-    with progress("placing vertices"):
+    with displayed("placing vertices", lines=False):
         if options.method == "spectral":
             coordinates = SpectralEmbedding(options.dimensions).fit_transform(H)
             table = pd.DataFrame(coordinates, columns=columns)

@@ -3,47 +3,59 @@
 from __future__ import annotations
 
 import argparse
+import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 from rich.console import Console
 
+from hypergauss._progress import displayed, reported_to
 from hypergauss._version import __version__
 from hypergauss.analysis.assessment import Assessment, assess
-from hypergauss.cli import idle, inputs
+from hypergauss.cli import given, idle, inputs, understood
 from hypergauss.cli.outputs import plain, predictions, results_folder, say, say_json, write_csv, write_json
 from hypergauss.cli.problems import CLASS_LIKELIHOODS, Problem
-from hypergauss.cli.status import data_notes, progress
+from hypergauss.cli.status import data_notes, tell_folds
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.exceptions import LearningWarning
+from hypergauss.exceptions import DataWarning, LearningWarning
 from hypergauss.experiments.tables import make_table
 from hypergauss.report import write_report
 from hypergauss.storage.models import save
 
 PREDICTIONS, REPORT, METRICS, MODEL = "predictions.csv", "report.html", "metrics.json", "model.hypergauss"
+RESULTS = (PREDICTIONS, REPORT, METRICS, MODEL)
 
 
 def fit(options: argparse.Namespace) -> None:
     """Fit, assess, predict, and write everything in the end."""
+    options = given.of_fit(options)
     if options.folds != 0 and options.folds < 2:
         raise ValueError(f"--folds must be 0, for none, or 2 at least. Got {options.folds}.")
-    with progress("reading"), data_notes() as said:
+    with displayed("reading", quiet=options.quiet), data_notes() as said:
         problem = inputs.problem(options)
     problem.notes.extend(said)
+    if not options.quiet:
+        understood.tell(problem.understood)
     with (
-        results_folder(options.out, [PREDICTIONS, REPORT, METRICS, MODEL], overwrite=options.overwrite),
-        progress("learning") as update,
+        results_folder(options.out, RESULTS, overwrite=options.overwrite),
+        displayed("learning", quiet=options.quiet) as display,
+        reported_to(display),
         warnings.catch_warnings(record=True) as caught,
     ):
         warnings.simplefilter("always", LearningWarning)
+        warnings.simplefilter("always", DataWarning)
+        start = time.monotonic()
         model = _model(problem, options).fit(problem.target.index, problem.target)
-        notes = problem.notes + [str(w.message) for w in caught if issubclass(w.category, LearningWarning)]
-        assessment = _assessed(model, problem, options, update, notes)
-        update("predicting")
+        said_of_fit = [str(w.message) for w in caught if issubclass(w.category, LearningWarning | DataWarning)]
+        notes = problem.notes + said_of_fit
+        tell = tell_folds(display, options.folds, guess=time.monotonic() - start)
+        assessment = _assessed(model, problem, options, tell, notes)
+        display.stage("predicting")
         table = predictions(model, model.vertices_, problem.target)
         metrics = _metrics(model, problem, assessment, notes)
-        update("writing")
+        display.stage("writing")
         title = options.title or f"Predictions of {problem.target.name}"
         # The report last, since it is what people open: when it is there, everything is.
         write_csv(table, options.out / PREDICTIONS, overwrite=options.overwrite)
@@ -56,11 +68,11 @@ def fit(options: argparse.Namespace) -> None:
             problem.target,
             assessment=assessment,
             title=title,
-            notes=notes,
+            notes=[*(f"{line.what}: {line.meaning}." for line in problem.understood), *notes],
             overwrite=options.overwrite,
         )
     if options.json:
-        say_json(metrics | {"files": {name: str(options.out / name) for name in (PREDICTIONS, REPORT, METRICS, MODEL)}})
+        say_json(metrics | {"files": {name: str(options.out / name) for name in RESULTS}})
     else:
         _tell(problem, model, assessment, notes, options)
 
@@ -96,7 +108,7 @@ def _size_exponent(text: str | None) -> float | str:
 
 
 def _assessed(
-    model: Any, problem: Problem, options: argparse.Namespace, update: Any, notes: list[str]
+    model: Any, problem: Problem, options: argparse.Namespace, tell: Callable[[str], None], notes: list[str]
 ) -> Assessment | None:
     """Cross-validate where there is enough to hold out."""
     target = problem.target
@@ -106,7 +118,7 @@ def _assessed(
     if len(target) < 2 * options.folds or fewest < 2:
         notes.append("There are too few labels to hold any out, so there are no cross-validated scores.")
         return None
-    return assess(model, target.index, target, folds=options.folds, random_state=options.seed, report=update)
+    return assess(model, target.index, target, folds=options.folds, random_state=options.seed, report=tell)
 
 
 def _metrics(model: Any, problem: Problem, assessment: Assessment | None, notes: list[str]) -> dict[str, Any]:
@@ -135,6 +147,7 @@ def _metrics(model: Any, problem: Problem, assessment: Assessment | None, notes:
         "solver_plan": model.solver_plan_,
         **evidence,
         **({"classes": model.classes_} if is_classifier else {"transform": model.transform_}),
+        "understood": {line.what: line.meaning for line in problem.understood},
         "notes": notes,
     }
 

@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from hypergauss.io.frames import PARQUET
-
-_OF_MEMBERSHIPS = ("vertex", "edge", "weight", "members", "within")
-_OF_TEXT = ("separator", "encoding", "no_header")
+_OF_MEMBERSHIPS = ("vertex", "edge", "weight", "members", "within", "lists", "names")
+_OF_EDGES = (*_OF_MEMBERSHIPS[1:], "target_names", "covariates", "relation", "isolated")  # a table has vertices too
+_OF_TEXT = ("separator", "encoding", "no_header", "no_header_of")
 
 
 def refuse(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
@@ -25,19 +24,24 @@ def check_memberships(options: argparse.Namespace) -> None:
         refuse(options, _OF_MEMBERSHIPS, f"is of tables, and {options.edges} is a HIF file. Leave it out.")
     if options.members is None:
         refuse(options, ["within"], "says what separates --members COLUMN. Name that, or leave it out.")
+    if options.lists or options.names is not None:
+        columns = ("vertex", "edge", "weight", "members", "within")
+        refuse(options, columns, "is of tables, and --lists or --names say that there is none. Leave one out.")
     check_text(options)
 
 
 def check_table(options: argparse.Namespace) -> None:
     """Refuse what goes with memberships and labels, of which a wide table stands in the place."""
     refuse(options, ["label_vertex"], "goes with --labels. With --table, --vertex names the column of vertices.")
-    of_edges = ("edge", "weight", "members", "within", "covariates", "relation", "isolated")
-    refuse(options, of_edges, "goes with --edges, and --table stands in its place. Leave it out.")
+    because = "goes with --edges, and --table stands in its place. Leave it out."
+    refuse(options, _OF_EDGES, because)
     check_text(options)
 
 
 def check_text(options: argparse.Namespace) -> None:
     """Refuse what is of text files where there is none."""
+    from hypergauss.io.frames import PARQUET  # with all that reads files, which refusing does not need
+
     named = ("edges", "labels", "table", "covariates", "ratings", "vertices")
     given = [getattr(options, name, None) for name in named]
     files = [path for path in given if path is not None] + [

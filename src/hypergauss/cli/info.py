@@ -1,21 +1,16 @@
-"""``hypergauss info`` and ``hypergauss datasets``: what is there."""
+"""``hypergauss info``: what is in a hypergraph or a saved model."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from scipy.sparse.linalg import svds
 
-from hypergauss import _checks
-from hypergauss import datasets as data
-from hypergauss.cli import idle, inputs
-from hypergauss.cli.outputs import results_folder, say, say_json, write_csv
-from hypergauss.cli.status import progress
+from hypergauss._progress import displayed
+from hypergauss.cli import given, idle, inputs
+from hypergauss.cli.outputs import say, say_json
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.spectrum import Spectrum
 from hypergauss.spectrum.laplacians import normalised_incidence
@@ -24,28 +19,31 @@ from hypergauss.storage.models import load
 #: Incidence matrices with a side of at most this are decomposed whole, and of larger ones this many eigenvalues.
 _WHOLE, _LEADING = 1500, 12
 
-_LOADERS: dict[str, tuple[str, Callable[[], Any]]] = {
-    "zoo": ("101 animals by their traits; the target is the type", data.load_zoo),
-    "house-votes": ("435 members of the US House by their votes; the target is the party", data.load_house_votes),
-    "automobiles": ("205 cars by their categories; the target is the price", data.load_automobiles),
-    "peru-congress": ("120 legislators by the bills they signed (needs HYPERGAUSS_DATA)", data.fetch_peru_congress),
-    "cora": ("2,708 papers by their authors (needs HYPERGAUSS_DATA)", data.fetch_cora_coauthorship),
-}
-
 
 def info(options: argparse.Namespace) -> None:
     """Describe a hypergraph, or a saved model and its hypergraphs."""
+    options = given.of_hypergraph(options)
     if options.model is not None:
         idle.check_model(options)
-    with progress("reading and counting"):
+    with displayed("reading and counting", lines=False):
         model = None if options.model is None else load(options.model)
-        content = describe(inputs.hypergraph(options)) if model is None else _of_model(model)
+        content = _of_file(options) if model is None else _of_model(model)
     if options.json:
         say_json(content if model is None else {"hyperparameters": model.hyperparameters_, **content})
         return
     _tell(content)
     if model is not None:
         say(f"what was learned\n{model.summary()}")
+
+
+def _of_file(options: argparse.Namespace) -> dict[str, Any]:
+    read = inputs.memberships(options)
+    content: dict[str, Any] = {
+        "read": f"{read.understood.what}: {read.understood.meaning}",
+        **describe(read.hypergraph),
+    }
+    ignored = read.hypergraph.attributes.ignored()
+    return content | ({"no model looks at": "; ".join(ignored)} if ignored else {})
 
 
 def _of_model(model: Any) -> dict[str, Any]:
@@ -119,37 +117,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def datasets(options: argparse.Namespace) -> None:
-    """List the data sets, or write one as the tables that `hypergauss fit` takes."""
-    if options.name is None:
-        idle.refuse(options, ["out", "overwrite"], "goes with the name of a data set to write. Name one.")
-        if options.json:
-            say_json({name: text for name, (text, _) in _LOADERS.items()})
-        for name, (text, _) in _LOADERS.items() if not options.json else ():
-            say(f"{name:<14} {text}")
-        return
-    if options.name not in _LOADERS:
-        near = _checks.did_you_mean(options.name, list(_LOADERS))
-        raise ValueError(f"There is no data set {options.name!r}.{near} There are {', '.join(_LOADERS)}.")
-    found = _LOADERS[options.name][1]()
-    folder = options.out or Path(options.name)
-    with results_folder(folder, ["edges.csv", "labels.csv"], overwrite=options.overwrite):
-        H = found.hypergraph
-        matrix = H.incidence.tocoo()
-        edges = [" = ".join(map(str, e)) if isinstance(e, tuple) else str(e) for e in H.edges]
-        table = pd.DataFrame(
-            {"vertex": H.vertices[matrix.row].astype(str), "edge": np.asarray(edges, dtype=object)[matrix.col]}
-        )
-        labels = found.target.dropna()
-        write_csv(table, folder / "edges.csv", overwrite=options.overwrite)
-        write_csv(
-            pd.DataFrame({"vertex": labels.index.astype(str), str(labels.name): labels.to_numpy()}),
-            folder / "labels.csv",
-            overwrite=options.overwrite,
-        )
-    if options.json:
-        say_json({"edges": str(folder / "edges.csv"), "labels": str(folder / "labels.csv")})
-    else:
-        say(f"{found.description}\nWritten to {folder / 'edges.csv'} and {folder / 'labels.csv'}")

@@ -7,46 +7,89 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.cli import idle
+from hypergauss.cli import idle, understood
+from hypergauss.cli.labelled_lines import lines_of_labels
 from hypergauss.cli.problems import NUMBER_LIKELIHOODS, Problem, settled
-from hypergauss.cli.targets import covariates, labels, reading
+from hypergauss.cli.reading import encoding, has_header, reading, separator
+from hypergauss.cli.targets import covariates, labels
+from hypergauss.cli.understood import Understood
 from hypergauss.cli.wide_tables import from_wide_table
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import unique_index
+from hypergauss.io.files import existing_file
 from hypergauss.io.hif import read_hif
+from hypergauss.io.lists import looks_like_lists, read_numbered_lists
 from hypergauss.io.tables import read_table
 
 #: The share of labels that may be of vertices without hyperedges before names seem not to match.
 _STRANGERS = 0.01
+#: Endings of files that hold plain lists where their lines are of different lengths; a table's must not be.
+_MAYBE_LISTS = (".txt", ".data", ".dat", ".edges", ".lst", ".hyperedges")
 
 
-def hypergraph(options: argparse.Namespace) -> Hypergraph:
+class Memberships(NamedTuple):
+    """A hypergraph that was read from a file, and what the file was taken for.
+
+    Attributes
+    ----------
+    hypergraph : Hypergraph
+        With text for names.
+    understood : Understood
+        In words.
+    first : int or None
+        The number that members of plain lists are counted from; None of anything else, or of names.
+    """
+
+    hypergraph: Hypergraph
+    understood: Understood
+    first: int | None
+
+
+def memberships(options: argparse.Namespace) -> Memberships:
     """Read what ``--edges`` names."""
     if options.edges is None:
-        raise ValueError("A hypergraph is needed: --edges FILE, a table of memberships or a HIF file.")
+        raise ValueError("A hypergraph is needed: --edges FILE, a table of memberships, plain lists or a HIF file.")
     idle.check_memberships(options)
-    return _read(options.edges, options)
+    return _read(options.edges, options, "edges")
 
 
-def _read(path: Path, options: argparse.Namespace) -> Hypergraph:
+def _read(path: Path, options: argparse.Namespace, of: str) -> Memberships:
+    """Read a HIF file, plain lists or a table."""
+    first = None
     if path.suffix.lower() == ".json":
-        return _with_text_names(read_hif(path))
-    return _with_text_names(
-        read_table(
-            path,
-            vertex=options.vertex,
-            edge=options.edge,
-            weight=options.weight,
-            members=options.members,
-            within=options.within or ";",
-            **reading(path, options),
+        form, H = "HIF", read_hif(path)
+    elif _are_lists(path, options, of):
+        how: dict[str, Any] = {"separator": separator(options, of), "encoding": encoding(options, of)}
+        form, (H, first) = "lists", read_numbered_lists(path, names=options.names, **how)
+    else:
+        form, H = (
+            "table",
+            read_table(
+                path,
+                vertex=options.vertex,
+                edge=options.edge,
+                weight=options.weight,
+                members=options.members,
+                within=options.within or ";",
+                **reading(path, options, of),
+            ),
         )
-    )
+    H = _with_text_names(H)
+    return Memberships(H, understood.memberships(path, H, options, of=of, form=form), first)
+
+
+def _are_lists(path: Path, options: argparse.Namespace, of: str) -> bool:
+    """Tell whether a file has a line a hyperedge: as it was said, or by lines of different lengths."""
+    if options.lists or options.names is not None:
+        return True
+    if path.suffix.lower() not in _MAYBE_LISTS or any((options.vertex, options.edge, options.weight, options.members)):
+        return False
+    return looks_like_lists(existing_file(path), separator=separator(options, of), encoding=encoding(options, of))
 
 
 def _with_text_names(H: Hypergraph) -> Hypergraph:
@@ -54,7 +97,9 @@ def _with_text_names(H: Hypergraph) -> Hypergraph:
         unique_index([str(name) for name in index], of=of)
         for index, of in ((H.vertices, "vertices"), (H.edges, "edges"))
     )
-    return Hypergraph(H.incidence, vertices=vertices, edges=edges, weights=H.weights)
+    return Hypergraph(
+        H.incidence, vertices=vertices, edges=edges, weights=H.weights, attributes=H.attributes.renamed(str)
+    )
 
 
 def problem(options: argparse.Namespace) -> Problem:
@@ -72,25 +117,44 @@ def problem(options: argparse.Namespace) -> Problem:
         return from_wide_table(options)
     if options.labels is None:
         raise ValueError("Labels are needed: --labels FILE, a table of vertices and what is known of them.")
-    H = hypergraph(options)
-    relations = {name: _read(path, _without_columns(options)) for name, path in _relations(options).items()}
+    if options.ignore and options.covariates is None:
+        raise ValueError("--ignore leaves columns of --table or --covariates out, and there is neither. Leave it out.")
+    idle.refuse(options, ["bins"], "makes ranges of the numbers in --table, and there is none. Leave it out.")
+    edges = memberships(options)
+    H = edges.hypergraph
+    further = {name: _read(path, _without_columns(options), name) for name, path in _relations(options).items()}
+    relations = {name: part.hypergraph for name, part in further.items()}
     vertices = H.vertices
     for relation in relations.values():
         vertices = vertices.union(relation.vertices, sort=False)
-    target = labels(
-        options.labels,
-        options,
-        vertex=options.label_vertex,
-        target=options.target,
-        task=options.task,
-        known=vertices,
-    )
     notes: list[str] = []
+    target = lines_of_labels(options, vertices, edges.first, notes)
+    if target is None:
+        target = labels(
+            options.labels,
+            options,
+            vertex=options.label_vertex,
+            target=options.target,
+            task=options.task,
+            known=vertices,
+        )
     vertices = _with_strangers(vertices, target, options, notes)
     aligned = {name: part.with_vertices(vertices) for name, part in {"edges": H, **relations}.items()}
     whole: Any = aligned if relations else aligned["edges"]
     numbers = None if options.covariates is None else covariates(options.covariates, vertices, options)
-    return settled(whole, target, numbers, options, notes)
+    found = settled(whole, target, numbers, options, notes)
+    lines = [
+        edges.understood,
+        *(part.understood for part in further.values()),
+        understood.target(
+            found.target,
+            is_classification=found.is_classification,
+            said=options.task != "auto",
+            path=options.labels,
+        ),
+        understood.known(len(found.target), len(vertices)),
+    ]
+    return found._replace(understood=lines)
 
 
 def _of_numbers(options: argparse.Namespace) -> argparse.Namespace:
@@ -117,7 +181,8 @@ def _relations(options: argparse.Namespace) -> dict[str, Path]:
 
 def _without_columns(options: argparse.Namespace) -> argparse.Namespace:
     """Return the options of a further table, which has columns of its own: the first two."""
-    return argparse.Namespace(**{**vars(options), "vertex": None, "edge": None, "weight": None, "members": None})
+    own = dict.fromkeys(("vertex", "edge", "weight", "members", "names"))
+    return argparse.Namespace(**{**vars(options), **own, "lists": False})
 
 
 def _with_strangers(vertices: pd.Index, target: pd.Series, options: argparse.Namespace, notes: list[str]) -> pd.Index:
@@ -125,7 +190,9 @@ def _with_strangers(vertices: pd.Index, target: pd.Series, options: argparse.Nam
     strangers = target.index[~target.index.isin(vertices)].unique()
     if len(strangers) == 0:
         return vertices
-    is_first_line = options.no_header and target.index[0] == strangers[0]  # which may be a header after all
+    is_first_line = (
+        not has_header(options, "labels") and target.index[0] == strangers[0]
+    )  # which may be a header after all
     if not options.isolated and (is_first_line or len(strangers) > _STRANGERS * len(target)):
         near = _checks.did_you_mean(strangers[0], vertices.tolist()[:5000])
         raise ValueError(

@@ -9,21 +9,24 @@ from hypergauss._version import __version__
 from hypergauss.experiments import STUDIES
 
 _EXAMPLES = """examples:
-  hypergauss fit --edges edges.csv --labels labels.csv --out results
-  hypergauss fit --table votes.csv --target party --out results
+  hypergauss fit edges.csv labels.csv
+  hypergauss fit votes.csv --target party --out results
   hypergauss predict results/model.hypergauss --vertices names.csv
   hypergauss suggest results/model.hypergauss -n 5
   hypergauss recommend --ratings ratings.csv --user ann
-  hypergauss info --edges edges.csv
+  hypergauss info edges.csv
 """
 _FIT = """Learn from labelled vertices, predict all others, and write what was found to a folder:
 predictions.csv (a row a vertex), report.html (open it in a browser), metrics.json, and model.hypergauss
-for `hypergauss predict` and `hypergauss suggest`."""
+for `hypergauss predict` and `hypergauss suggest`. What was understood of the files is said before anything is
+learned."""
 _FIT_EXAMPLES = """examples:
   one row a membership, and one a labelled vertex (the first two columns count, unless others are named):
-    hypergauss fit --edges edges.csv --labels labels.csv --out results
+    hypergauss fit edges.csv labels.csv --out results
   one row a vertex; each value of each column is a hyperedge of those who share it:
-    hypergauss fit --table votes.csv --target party --out results
+    hypergauss fit votes.csv --target party --out results
+  a line a hyperedge, its members by number; a line a vertex for names and for labels:
+    hypergauss fit hyperedges.txt node-labels.txt --names node-names.txt --target-names label-names.txt
   more knowledge: numbers known of each vertex, and a second relation
     hypergauss fit --edges bills.csv --labels sides.csv --covariates ages.csv --relation committees=c.csv --out results
 """
@@ -70,11 +73,12 @@ def _command(
     return command
 
 
-def _hypergraph(command: argparse.ArgumentParser, *, needed: bool) -> None:
+def _hypergraph(command: argparse.ArgumentParser, files: str) -> None:
     """Add how a hypergraph is given."""
+    command.add_argument("files", nargs="*", type=Path, metavar="FILE", help=files)
     group = command.add_argument_group("the hypergraph")
     group.add_argument(
-        "--edges", type=Path, required=needed, metavar="FILE", help="memberships: CSV, TSV, Parquet, or HIF (.json)"
+        "--edges", type=Path, metavar="FILE", help="memberships: CSV, TSV, Parquet, plain lists (.txt) or HIF (.json)"
     )
     group.add_argument(
         "--vertex",
@@ -85,16 +89,31 @@ def _hypergraph(command: argparse.ArgumentParser, *, needed: bool) -> None:
     group.add_argument("--weight", metavar="COLUMN", help="the column of membership weights")
     group.add_argument("--members", metavar="COLUMN", help="one row a hyperedge: the column that lists its members")
     group.add_argument("--within", metavar="TEXT", help="what separates members in a cell (;)")
+    group.add_argument(
+        "--lists", action="store_true", help="a line a hyperedge: its members (told from lines of different lengths)"
+    )
+    group.add_argument("--names", type=Path, metavar="FILE", help="of plain lists' numbers: a line a vertex")
     _text(command)
 
 
 def _text(command: argparse.ArgumentParser) -> None:
     """Add how text tables are read."""
     group = command.add_argument_group("tables as text")
-    group.add_argument("--separator", metavar="TEXT", help="what separates columns, if the file's ending does not tell")
-    group.add_argument("--encoding", metavar="NAME", help="(utf-8)")
+    group.add_argument(
+        "--separator",
+        action="append",
+        default=[],
+        metavar="[FILE=]TEXT",
+        help="what separates columns, if a file's ending does not tell; of one file: labels=;",
+    )
+    group.add_argument(
+        "--encoding", action="append", default=[], metavar="[FILE=]NAME", help="(utf-8); of one file: labels=latin-1"
+    )
     group.add_argument(
         "--no-header", action="store_true", help="no table begins with a line of column names: they are 1, 2, ..."
+    )
+    group.add_argument(
+        "--no-header-of", action="append", default=[], metavar="FILE", help="this one does not: edges, labels, ..."
     )
 
 
@@ -111,7 +130,7 @@ def _fit(commands: argparse._SubParsersAction) -> None:
         description=_FIT,
         epilog=_FIT_EXAMPLES,
     )
-    _hypergraph(fit, needed=False)
+    _hypergraph(fit, "memberships and labels, or one table with a row a vertex")
     group = fit.add_argument_group("what is known of vertices")
     group.add_argument(
         "--labels", type=Path, metavar="FILE", help="a table with a vertex and its label or value in each row"
@@ -128,6 +147,13 @@ def _fit(commands: argparse._SubParsersAction) -> None:
         default=[],
         metavar="NAME=FILE",
         help="a further table of memberships; may be repeated",
+    )
+    group.add_argument(
+        "--ignore", action="append", default=[], metavar="COLUMN", help="of --table or --covariates; may be repeated"
+    )
+    group.add_argument("--bins", type=int, metavar="K", help="make K ranges, and hyperedges, of numbers in --table")
+    group.add_argument(
+        "--target-names", type=Path, metavar="FILE", help="of labels that are numbers, a line a vertex: a line a name"
     )
     group.add_argument("--isolated", action="store_true", help="accept labels of vertices that are in no hyperedge")
     group = fit.add_argument_group("the model")
@@ -171,9 +197,12 @@ def _fit(commands: argparse._SubParsersAction) -> None:
     )
     group.add_argument("--seed", type=int, default=0, help="for all random choices (%(default)s)")
     group = fit.add_argument_group("results")
-    group.add_argument("--out", type=Path, required=True, metavar="DIR", help="the folder for the results")
+    group.add_argument(
+        "--out", type=Path, default=Path("results"), metavar="DIR", help="the folder for the results (%(default)s)"
+    )
     group.add_argument("--overwrite", action="store_true", help="replace results that are there")
     group.add_argument("--title", help="the report's heading")
+    group.add_argument("--quiet", action="store_true", help="say neither what was understood nor what is going on")
     _json(fit)
 
 
@@ -204,7 +233,7 @@ def _suggest(commands: argparse._SubParsersAction) -> None:
 
 def _embed(commands: argparse._SubParsersAction) -> None:
     embed = _command(commands, "embed", "place the vertices on a map", ("embed", "embed"))
-    _hypergraph(embed, needed=True)
+    _hypergraph(embed, "memberships")
     embed.add_argument("--method", choices=["spectral", "gplvm"], default="spectral", help="(%(default)s)")
     embed.add_argument("--dimensions", type=int, default=2, metavar="Q", help="(%(default)s)")
     embed.add_argument("--out", type=Path, metavar="FILE", help="a CSV file (the screen)")
@@ -237,13 +266,15 @@ def _recommend(commands: argparse._SubParsersAction) -> None:
 
 def _info(commands: argparse._SubParsersAction) -> None:
     info = _command(commands, "info", "say what is in a hypergraph, or in a saved model", ("info", "info"))
-    _hypergraph(info, needed=False)
+    _hypergraph(info, "memberships, or a saved model (.hypergauss)")
     info.add_argument("--model", type=Path, metavar="FILE", help="a saved model, in place of --edges")
     _json(info)
 
 
 def _datasets(commands: argparse._SubParsersAction) -> None:
-    datasets = _command(commands, "datasets", "list the data at hand, or write one out as tables", ("info", "datasets"))
+    datasets = _command(
+        commands, "datasets", "list the data at hand, or write one out as tables", ("datasets", "datasets")
+    )
     datasets.add_argument("name", nargs="?", help="which one to write")
     datasets.add_argument("--out", type=Path, metavar="DIR", help="where to (the name)")
     datasets.add_argument("--overwrite", action="store_true", help="replace files that are there")
@@ -251,7 +282,7 @@ def _datasets(commands: argparse._SubParsersAction) -> None:
 
 
 def _studies(commands: argparse._SubParsersAction) -> None:
-    demo = _command(commands, "demo", "predict prices of cars from bundled data", ("studies", "demo"))
+    demo = _command(commands, "demo", "from two plain files to scores, an explanation and a page", ("studies", "demo"))
     demo.add_argument("--out", type=Path, default=Path("demo-output"), help="folder for the results (%(default)s)")
     reproduce = _command(commands, "reproduce", "make the tables and figures of a study", ("studies", "reproduce"))
     reproduce.add_argument("study", choices=[*STUDIES, "all"])

@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks, metrics
+from hypergauss._progress import displayed
 from hypergauss.analysis.suggestions import suggest_vertices
 from hypergauss.cli import idle
 from hypergauss.cli.outputs import predictions, print_csv, say, say_json, write_csv
+from hypergauss.cli.reading import read
 from hypergauss.cli.spreadsheets import as_named
-from hypergauss.cli.status import progress
-from hypergauss.cli.targets import check_first_line, labels, read
+from hypergauss.cli.targets import check_first_line, labels
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.storage.models import load
 
@@ -24,7 +25,7 @@ def predict(options: argparse.Namespace) -> None:
     """Predict all vertices or those asked for, and score labels if there are any."""
     idle.check_output(options)
     idle.check_text(options)
-    with progress("predicting"):
+    with displayed("predicting", lines=False):
         table, scores = _predicted(load(options.model), options)
     if options.out is not None:
         write_csv(table, options.out, overwrite=options.overwrite)
@@ -46,8 +47,8 @@ def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, d
     task = "classification" if isinstance(model, HypergraphGPClassifier) else "regression"
     observed = None if options.labels is None else labels(options.labels, options, task=task, known=known)
     if options.vertices is not None:
-        frame = read(options.vertices, options, text=[0])
-        check_first_line(frame, [frame.columns[0]], options.vertices, options, known=known)
+        frame = read(options.vertices, options, "vertices", text=[0])
+        check_first_line(frame, [frame.columns[0]], options.vertices, options, "vertices", known=known)
         wanted = _own_names(model, frame.iloc[:, 0].astype(str))
     else:
         wanted = model.vertices_ if observed is None else _own_names(model, observed.index)
@@ -59,7 +60,7 @@ def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, d
 
 def suggest(options: argparse.Namespace) -> None:
     """Say which vertices to observe next."""
-    with progress("weighing vertices"):
+    with displayed("weighing vertices", lines=False):
         model = load(options.model)
         table = suggest_vertices(model, options.n, criterion=options.criterion, random_state=options.seed)
     if options.json:

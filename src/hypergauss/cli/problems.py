@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.cli.columns import CLASSES, are_measurements, as_numbers
+from hypergauss.cli.understood import Understood
 
 #: Likelihoods of numbers alone, and of classes alone; "ordinal" is of both.
 NUMBER_LIKELIHOODS = ("gaussian", "student-t", "poisson")
@@ -31,6 +33,8 @@ class Problem(NamedTuple):
         Numbers known of every vertex.
     notes : list of str
         What was decided on the way and the user should know.
+    understood : sequence of Understood
+        What each file was taken for.
     """
 
     H: Any
@@ -38,6 +42,7 @@ class Problem(NamedTuple):
     is_classification: bool
     covariates: pd.DataFrame | None
     notes: list[str]
+    understood: Sequence[Understood] = ()
 
     @property
     def is_ordered(self) -> bool:
@@ -54,9 +59,6 @@ def settled(
     is_numeric = bool(numbers.notna().all())
     looks_like_classes = not is_numeric or not are_measurements(numbers, most=CLASSES)
     is_classification = task == "classification" or (task == "auto" and looks_like_classes)
-    if task == "auto":
-        kind, other = ("classes", "numbers") if is_classification else ("numbers", "classes")
-        notes.append(f"{target.name!r} was taken for {kind} (--target-type {other} for the other).")
     if is_classification:
         labels = _one_label_each(target.astype(str))
         return Problem(H, _in_order(labels, options, notes), True, covariates, notes)

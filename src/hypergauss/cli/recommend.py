@@ -7,9 +7,9 @@ import argparse
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss._progress import displayed
 from hypergauss.cli import idle, targets
 from hypergauss.cli.outputs import hand_over
-from hypergauss.cli.status import progress
 from hypergauss.factorisation import KPMF
 
 
@@ -25,7 +25,7 @@ def recommend(options: argparse.Namespace) -> None:
         if user not in everyone:
             near = _checks.did_you_mean(user, known)
             raise ValueError(f"--user must have rated something. Got {user!r}.{near}")
-    with progress("learning from ratings"):
+    with displayed("learning from ratings"):
         model = KPMF(options.factors, bounds="observed", random_state=options.seed).fit(users, items, ratings)
         lists = [model.recommend(user, options.n).assign(user=user) for user in asked]
     table = pd.concat(lists)[["user", "item", "rating", "std"]]

@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
-
+from hypergauss._progress import Clock, Display
 from hypergauss.exceptions import DataWarning
 
 
@@ -25,8 +24,17 @@ def data_notes() -> Iterator[list[str]]:
             warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
 
 
-@contextmanager
-def progress(first: str) -> Iterator[Callable[[str], None]]:
-    """Say what is going on while it lasts, and yield a function that says what comes next."""
-    with Console(stderr=True).status(first) as status:
-        yield status.update
+def tell_folds(display: Display, folds: int, *, guess: float) -> Callable[[str], None]:
+    """Return what announces one fold after the other, each with the time that all of the rest will take.
+
+    Parameters
+    ----------
+    display : Display
+        Where.
+    folds : int
+        How many there are.
+    guess : float
+        Seconds of one, before the first is done.
+    """
+    clock, told = Clock(guess), iter(range(folds))
+    return lambda text: display.stage(f"{text}{clock.remaining(next(told), folds)}")

@@ -9,14 +9,13 @@ from typing import Any
 
 from rich.console import Console
 
-from hypergauss.cli import idle
+from hypergauss.cli import idle, story
 from hypergauss.experiments import STUDIES
-from hypergauss.experiments import demo as demonstration
 
 
 def demo(options: argparse.Namespace) -> None:
     """Run the demonstration."""
-    demonstration.run(options.out, Console())
+    story.tell(options)
 
 
 def reproduce(options: argparse.Namespace) -> None:

@@ -10,25 +10,10 @@ from typing import Any
 import pandas as pd
 
 from hypergauss import _checks
-from hypergauss.cli.columns import CLASSES, as_numbers, check_cells, column, is_known, refuse_cell
+from hypergauss.cli.columns import CLASSES, as_numbers, check_cells, column, is_known, refuse_cell, without_ignored
+from hypergauss.cli.reading import has_header, read
 from hypergauss.exceptions import FileError
-from hypergauss.io.frames import PARQUET, check_header, read_frame
-
-
-def reading(path: Path, options: argparse.Namespace) -> dict[str, Any]:
-    """Return how a text table is to be read; Parquet needs nothing."""
-    if path.suffix.lower() in PARQUET:
-        return {}
-    return {
-        "header": not options.no_header,
-        "separator": options.separator,
-        "encoding": options.encoding or "utf-8",
-    }
-
-
-def read(path: Path, options: argparse.Namespace, *, text: Sequence[str | int] | None) -> pd.DataFrame:
-    """Read a table in the way that was asked for."""
-    return read_frame(path, text=text, **reading(path, options))
+from hypergauss.io.frames import PARQUET, check_header
 
 
 def check_first_line(
@@ -36,11 +21,12 @@ def check_first_line(
     columns: Sequence[Any],
     path: Path,
     options: argparse.Namespace,
+    of: str,
     *,
     known: Container[str] = (),
 ) -> None:
     """Refuse a first line that is a row, where it is taken for a header."""
-    if not options.no_header and path.suffix.lower() not in PARQUET:
+    if has_header(options, of) and path.suffix.lower() not in PARQUET:
         check_header(frame, columns, path, known=known)
 
 
@@ -68,14 +54,14 @@ def labels(
     known : container of str
         Names of vertices, which the first line must not hold.
     """
-    frame = read(path, options, text=[vertex or 0, target or 1])
+    frame = read(path, options, "labels", text=[vertex or 0, target or 1])
     if len(frame.columns) < 2:
         raise FileError(f"{path} must have two columns, a vertex and its label or value. It has {list(frame.columns)}.")
     names, values = (column(frame, given or frame.columns[at], path) for at, given in enumerate((vertex, target)))
     if names.name == values.name:
         raise ValueError(f"Vertices and labels must be two columns. Got {names.name!r} for both.")
     if not (vertex or target):
-        check_first_line(frame, [names.name, values.name], path, options, known=known)
+        check_first_line(frame, [names.name, values.name], path, options, "labels", known=known)
     check_target(values, path, task)
     observed = is_known(values)
     found = pd.Series(values[observed].to_numpy(dtype=object), index=names[observed].astype(str), name=str(values.name))
@@ -99,10 +85,10 @@ def check_target(values: pd.Series, path: Path, task: str) -> None:
 
 def covariates(path: Path, vertices: pd.Index, options: argparse.Namespace) -> pd.DataFrame:
     """Read a table of numbers, a row for every vertex."""
-    frame = read(path, options, text=[0])
+    frame = without_ignored(read(path, options, "covariates", text=[0]), path, options)
     if len(frame.columns) < 2:
         raise FileError(f"{path} must have a column of vertices and one of numbers at least.")
-    check_first_line(frame, [frame.columns[0]], path, options, known=vertices)
+    check_first_line(frame, [frame.columns[0]], path, options, "covariates", known=vertices)
     table = frame.set_index(frame.columns[0])
     table.index = table.index.astype(str)
     numbers = table.apply(pd.to_numeric, errors="coerce")
@@ -110,7 +96,12 @@ def covariates(path: Path, vertices: pd.Index, options: argparse.Namespace) -> p
         values = table[name].reset_index(drop=True)
         odd = values[is_known(values) & numbers[name].isna().to_numpy()]
         if len(odd):
-            refuse_cell(values, odd, path, cure="Of categories, make hyperedges with --relation.")
+            refuse_cell(
+                values,
+                odd,
+                path,
+                cure="Of categories, make hyperedges with --relation; or leave the column out with --ignore.",
+            )
     absent = vertices[~vertices.isin(table.index)]
     if len(absent):
         raise FileError(
@@ -122,12 +113,12 @@ def covariates(path: Path, vertices: pd.Index, options: argparse.Namespace) -> p
 def ratings(options: argparse.Namespace) -> tuple[pd.Series, pd.Series, pd.Series]:
     """Read a table of users, items and ratings: the first three columns, unless others are named."""
     path, named = options.ratings, (options.user_column, options.item_column, options.rating_column)
-    frame = read(path, options, text=[named[0] or 0, named[1] or 1])
+    frame = read(path, options, "ratings", text=[named[0] or 0, named[1] or 1])
     if len(frame.columns) < len(named):
         raise FileError(f"{path} must have three columns, user, item and rating. It has {list(frame.columns)}.")
     users, items, values = (column(frame, given or frame.columns[at], path) for at, given in enumerate(named))
     if not any(named):
-        check_first_line(frame, [users.name, items.name, values.name], path, options)
+        check_first_line(frame, [users.name, items.name, values.name], path, options, "ratings")
     numbers = pd.to_numeric(values, errors="coerce")
     bad = numbers.isna() | users.isna() | items.isna()
     if bad.any():

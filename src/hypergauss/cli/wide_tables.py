@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from hypergauss.cli.columns import CATEGORIES, as_numbers, check_cells, column, is_known
+from hypergauss.cli import understood
+from hypergauss.cli.columns import CATEGORIES, as_numbers, check_cells, column, is_known, without_ignored
 from hypergauss.cli.problems import Problem, settled
-from hypergauss.cli.targets import check_target, read
+from hypergauss.cli.reading import read
+from hypergauss.cli.targets import check_target
+from hypergauss.cli.understood import Understood
 from hypergauss.exceptions import FileError
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import unique_index
@@ -24,7 +27,7 @@ def from_wide_table(options: argparse.Namespace) -> Problem:
     if options.target is None:
         raise ValueError("--table needs --target COLUMN, what is to be predicted.")
     path = options.table
-    frame = read(path, options, text=None)
+    frame = without_ignored(read(path, options, "table", text=None), path, options)
     values = column(frame, options.target, path)
     observed = is_known(values)
     if not observed.any():
@@ -43,19 +46,31 @@ def from_wide_table(options: argparse.Namespace) -> Problem:
     features = rest[[c for c in alike if c != vertex]]
     measured = [c for c in features.columns if _is_measured(features[c][known[c]])]
     categories = features.drop(columns=measured)
+    binned = measured if options.bins else []
+    for name in binned:
+        categories = categories.assign(**{name: _ranges(features[name].where(known[name]), options.bins)})
+    measured = [] if options.bins else measured
     left_out = [c for c in rest.columns if c not in alike]
     if categories.shape[1] == 0:
-        raise FileError(f"{path} must have a column of categories beside the target, to make hyperedges of.")
-    notes = [_columns_note(vertex, list(categories.columns), measured, left_out)]
+        cure = " Make ranges of its numbers with --bins 5." if measured else ""
+        raise FileError(f"{path} must have a column of categories beside the target, to make hyperedges of.{cure}")
+    columns = _columns_note(vertex, list(categories.columns), measured, left_out, binned)
     covariates = None
     if measured:
         numbers = rest[measured].where(known[measured]).apply(as_numbers)
         covariates = numbers.fillna(numbers.median()).set_axis(names)
-    texts = categories.where(known[categories.columns]).map(lambda value: value if pd.isna(value) else str(value))
+    texts = categories.where(known[list(categories.columns)]).map(lambda value: value if pd.isna(value) else str(value))
     H = Hypergraph.from_attributes(texts.set_axis(names))
     H = Hypergraph(H.incidence, vertices=H.vertices, edges=_said(H.edges), weights=H.weights)
     target = pd.Series(values[observed].to_numpy(dtype=object), index=names[observed], name=options.target)
-    return settled(H, target, covariates, options, notes)
+    problem = settled(H, target, covariates, options, [])
+    lines = [
+        Understood(path.name, columns),
+        understood.counts(H),
+        understood.target(problem.target, is_classification=problem.is_classification, said=options.task != "auto"),
+        understood.known(len(problem.target), H.num_vertices),
+    ]
+    return problem._replace(understood=lines)
 
 
 def _vertex_column(table: pd.DataFrame, known: pd.DataFrame) -> str | None:
@@ -94,15 +109,25 @@ def _is_measured(values: pd.Series) -> bool:
     return bool(len(numbers) and numbers.notna().all() and numbers.nunique() > CATEGORIES)
 
 
-def _columns_note(vertex: str | None, categories: list[str], measured: list[str], left_out: list[str]) -> str:
+def _ranges(values: pd.Series, bins: int) -> pd.Series:
+    """Return numbers as the range that each is in; ranges hold as many vertices each, as far as values differ."""
+    ranges = pd.qcut(as_numbers(values), bins, duplicates="drop", precision=3)
+    return ranges.map(lambda cell: f"{cell.left:g} to {cell.right:g}", na_action="ignore").astype(object)
+
+
+def _columns_note(
+    vertex: str | None, categories: list[str], measured: list[str], left_out: list[str], binned: list[str]
+) -> str:
     """Say which columns were taken for what."""
     parts = ["vertices are numbered by row" if vertex is None else f"{vertex!r} names the vertex"]
     parts.append(f"hyperedges come of {', '.join(map(repr, categories))}")
+    if binned:
+        parts.append(f"{', '.join(map(repr, binned))} in ranges")
     if measured:
         parts.append(f"{', '.join(map(repr, measured))} are covariates, their gaps filled with the median")
     if left_out:
         parts.append(f"{', '.join(map(repr, left_out))} are left out, as they differ in every row")
-    return f"Columns: {'; '.join(parts)} (--vertex names another vertex column)."
+    return f"{'; '.join(parts)} (--vertex, --ignore say otherwise)"
 
 
 def _said(edges: pd.Index) -> pd.Index:

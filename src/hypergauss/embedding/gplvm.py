@@ -24,7 +24,6 @@ from hypergauss.embedding.spectral_embedding import check_components
 from hypergauss.embedding.starts import (
     STARTS,
     principal_coordinates,
-    spectral_coordinates,
     standardised,
     to_principal_axes,
 )
@@ -39,6 +38,7 @@ from hypergauss.kernels.covariates import check_covariates
 from hypergauss.learning.priors import LogNormal
 from hypergauss.learning.search import Learned, climb, highest
 from hypergauss.spectrum import cached_spectrum
+from hypergauss.spectrum.coordinates import spectral_coordinates
 
 #: The gain of an iteration, for each membership, below which a search ends: a map shows no smaller differences.
 _TOLERANCE = 1e-7
@@ -239,6 +239,12 @@ class HypergraphGPLVM(BaseEstimator):
     def fit_transform(self, H: Hypergraph, y: Any = None, *, missing: Any = None) -> np.ndarray:
         """Return the coordinates of the vertices, shape (N, Q)."""
         return self.fit(H, y, missing=missing).embedding_
+
+    def plot(self, classes: Any = None, *, ax: Any = None) -> Any:
+        """Draw the map with ellipses of uncertainty, coloured by class if classes are given, and return its Axes."""
+        from hypergauss.plotting.tasks import plot_map  # with matplotlib, which estimators do without
+
+        return plot_map(self, classes, ax)
 
     def _kernels_and_vertices(self, H: Hypergraph) -> tuple[tuple[Matern, Kernel | None], Vertices]:
         """Return the hypergraph kernel, the covariate kernel if there is one, and what they need of every vertex."""

@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from hypergauss import _checks
-from hypergauss.embedding.starts import spectral_coordinates
 from hypergauss.hypergraph import Graph, Hypergraph
+from hypergauss.spectrum.coordinates import spectral_coordinates
 
 
 class SpectralEmbedding(BaseEstimator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss.exceptions import DataWarning
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import locate, plain, unique_index
 from hypergauss.kernels.covariates import check_covariates
@@ -59,6 +61,18 @@ class Domain(NamedTuple):
         if len(vertices) == 0:
             raise ValueError("The hypergraph must have at least one vertex. Got none.")
         return cls(vertices, aligned)
+
+    def warn_of_ignored(self) -> None:
+        """Say what is known of the relations, such as directions or times, that no model looks at."""
+        for name, relation in self.relations.items():
+            ignored = relation.attributes.ignored() if isinstance(relation, Hypergraph) else []
+            if ignored:
+                warnings.warn(
+                    f"The model ignores the {', the '.join(ignored)} of {name!r}: it sees who is in what, and how "
+                    "strongly. Where they matter, take a `subhypergraph` for each time, or a relation for each part.",
+                    DataWarning,
+                    stacklevel=4,  # who called `fit`
+                )
 
     def rows(self, names: Iterable[Any]) -> np.ndarray:
         """Return the position of each named vertex."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from hypergauss._views import html_bars, html_table
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph.names import plain
@@ -17,6 +18,8 @@ from hypergauss.solvers.contributions import Part, edge_parts
 
 #: How many of each kind are shown as text.
 _SHOWN = 5
+#: And in a notebook.
+_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,17 @@ class Explanation:
     vertices: pd.DataFrame
     edges: pd.DataFrame
     rest: Mapping[str, float]
+
+    def _repr_html_(self) -> str:
+        head = {self.of: f"{self.prediction:.4g}", "without observations": f"{self.mean:.4g}"}
+        edges = [*zip(map(str, self.edges["edge"]), self.edges["contribution"], strict=True)][:_LISTED]
+        vertices = [*zip(map(str, self.vertices.index), self.vertices["contribution"], strict=True)][:_LISTED]
+        rest = [(f"({name})", value) for name, value in self.rest.items()]
+        return (
+            html_table(f"{self.vertex}", head)
+            + html_bars(f"by hyperedge, {len(self.edges):,} in all", [*edges, *rest])
+            + html_bars(f"by observed vertex, {len(self.vertices):,} in all", vertices)
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.of} of {self.vertex!r}: {self.prediction:.4g}, from {self.mean:.4g} without observations"]

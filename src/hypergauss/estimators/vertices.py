@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from rich.console import Console
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +22,7 @@ from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idl
 from hypergauss.estimators.summary import Summary, summarise
 from hypergauss.estimators.tasks import How
 from hypergauss.estimators.uncertainty import HyperparameterPosterior
+from hypergauss.estimators.views import as_html
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.kernels import Kernel, Sum
@@ -80,6 +80,7 @@ class VertexEstimator(BaseEstimator):
             laplacian=self.laplacian,
         )
         refuse_idle(self, VERTEX_RULES)  # after each is known to be possible
+        blueprint.domain.warn_of_ignored()
         return blueprint
 
     def _size_exponent_to_use(self, searches: bool) -> float | str:
@@ -144,6 +145,33 @@ class VertexEstimator(BaseEstimator):
         found = self.hyperparameter_posterior_
         return None if found is None else found.covariance_table()
 
+    def plot(self, X: Any = None, y: Any = None, *, ax: Any = None) -> Any:
+        """Draw the obvious picture, and return its Axes.
+
+        Of values: with ``X`` and ``y``, observations against predictions, those of vertices that the model was fitted
+        to from all others; without, predictions with their intervals, of at most 40 vertices from the lowest to the
+        highest. Of classes: a map of the vertices by predicted class, where rings mark ``X``, and crosses those of them
+        whose prediction is not ``y``.
+
+        Parameters
+        ----------
+        X, y : arrays, shape (n,), optional
+            Vertices and what was observed of them.
+        ax : Axes, optional
+            Where to draw; a new figure if not given.
+        """
+        from hypergauss.plotting.tasks import plot_model  # with matplotlib, which estimators do without
+
+        check_is_fitted(self)
+        if (X is None) != (y is None):
+            raise ValueError("`X` and `y` go together: vertices and what was observed of them. Give both, or neither.")
+        return plot_model(self, next(iter(Domain.of(self.H).relations.values())), X, y, ax)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: what was learned, once it was."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        return bundle | {"text/html": as_html(self)} if hasattr(self, "vertices_") else bundle
+
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
         check_is_fitted(self)
         return Domain(self.vertices_, {}).rows(X)
@@ -206,7 +234,7 @@ def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
 def report_plan(report: Callable[[str], None] | None, blueprint: Blueprint) -> None:
     """Say which solver was chosen, and why, where progress is shown."""
     if report is not None and blueprint.plan is not None:
-        Console(stderr=True).print(str(blueprint.plan), highlight=False)
+        report(str(blueprint.plan))
 
 
 def _one_or_all(by_relation: dict[str, Any]) -> Any:

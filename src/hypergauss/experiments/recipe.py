@@ -14,7 +14,7 @@ from hypergauss import parameters
 from hypergauss.embedding.memberships import Memberships
 from hypergauss.embedding.model import MapModel, Vertices
 from hypergauss.embedding.objectives import LogPosterior
-from hypergauss.embedding.starts import spectral_coordinates, standardised
+from hypergauss.embedding.starts import standardised
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import elbo, likelihood_sites
@@ -23,6 +23,7 @@ from hypergauss.learning.adam import Adam
 from hypergauss.solvers.base import ExactSolver
 from hypergauss.solvers.sites import NaturalSites
 from hypergauss.spectrum import Spectrum
+from hypergauss.spectrum.coordinates import spectral_coordinates
 
 RATE, NUM_STEPS = 1e-3, 1000
 

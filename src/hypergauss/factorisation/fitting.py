@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress
 
 from hypergauss import _checks
+from hypergauss._progress import Clock, displayed
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.grades import Grades
 from hypergauss.factorisation.kernel_columns import full_columns, sparse_columns
@@ -131,13 +130,13 @@ def mode_problem(
 
 @contextmanager
 def progress(show: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Yield a function that moves a bar, or None."""
+    """Yield a function that says how far it is, and how long it will take, or None."""
     if not show:
         yield None
         return
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with displayed(what) as display:
+        clock = Clock()
+        yield lambda done, total: display(f"{done:,} of {total:,}{clock.remaining(done, total)}")
 
 
 def _grades(table: Ratings, dtype: np.dtype) -> Grades:

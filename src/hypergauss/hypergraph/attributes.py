@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+#: How files call the time of a hyperedge or of a membership.
+TIMES = frozenset({"time", "times", "timestamp", "timestamps", "date", "datetime", "start", "end", "begin"})
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -49,6 +51,23 @@ class Attributes(NamedTuple):
     absent: Mapping[tuple[Any, Any], float] = _NONE
     network_type: str | None = None
 
+    def ignored(self) -> list[str]:
+        """Return in words what is known of the hypergraph that could matter and that no model looks at.
+
+        Examples
+        --------
+        >>> Attributes(edges={"bill": {"date": "2006-07-28"}}).ignored()
+        ['times of 1 hyperedge']
+        """
+        counts = {
+            "directions of {} membership": len(self.directions),
+            "times of {} hyperedge": _timed(self.edges),
+            "times of {} membership": _timed(self.incidences),
+            "weights of {} vertex": len(self.vertex_weights),
+        }
+        found = {phrase.format(f"{count:,}"): count for phrase, count in counts.items() if count}
+        return [phrase if count == 1 else _many(phrase) for phrase, count in found.items()]
+
     def restricted(self, vertices: pd.Index, edges: pd.Index) -> Attributes:
         """Return what concerns these vertices and hyperedges."""
         if not any(part for part in self._replace(metadata=_NONE) if isinstance(part, Mapping)):
@@ -70,6 +89,17 @@ class Attributes(NamedTuple):
             if isinstance(mine, Mapping) and isinstance(theirs, Mapping) and len(mine) > len(theirs):
                 odd = next(name for name in mine if name not in theirs)
                 raise ValueError(f"Attributes must be of vertices and hyperedges that there are. Got some of {odd!r}.")
+
+    def renamed(self, name: Callable[[Any], Any]) -> Attributes:
+        """Return the attributes of the same vertices and hyperedges under other names."""
+        return self._replace(
+            vertices={name(v): notes for v, notes in self.vertices.items()},
+            edges={name(e): notes for e, notes in self.edges.items()},
+            incidences={(name(v), name(e)): notes for (v, e), notes in self.incidences.items()},
+            vertex_weights={name(v): weight for v, weight in self.vertex_weights.items()},
+            directions={(name(v), name(e)): sides for (v, e), sides in self.directions.items()},
+            absent={(name(v), name(e)): weight for (v, e), weight in self.absent.items()},
+        )
 
     def swapped(self) -> Attributes:
         """Return the attributes of the dual, where vertices and hyperedges have changed places."""
@@ -94,3 +124,13 @@ def copied(notes: Any) -> Any:
     if type(notes) in (list, tuple):
         return type(notes)(copied(value) for value in notes)
     return notes if notes is None or type(notes) in (str, int, float, bool) else deepcopy(notes)
+
+
+def _timed(notes: Mapping[Any, Mapping[str, Any]]) -> int:
+    return sum(
+        not TIMES.isdisjoint(name.lower() for name in about if isinstance(name, str)) for about in notes.values()
+    )
+
+
+def _many(phrase: str) -> str:
+    return f"{phrase.removesuffix('vertex')}vertices" if phrase.endswith("vertex") else f"{phrase}s"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from hypergauss.hypergraph import assembly
+from hypergauss.hypergraph import assembly, views
 from hypergauss.hypergraph.attributes import Attributes, copied
 from hypergauss.hypergraph.frozen import freeze, freeze_sparse
 from hypergauss.hypergraph.graph import Graph
@@ -36,7 +35,7 @@ class Hypergraph:
     array([1., 2., 1., 1.])
     """
 
-    __slots__ = ("__weakref__", "_attributes", "_edges", "_incidence", "_vertices", "_weights")
+    __slots__ = ("__weakref__", "_attributes", "_by_edge", "_edges", "_incidence", "_vertices", "_weights")
 
     def __init__(
         self,
@@ -51,6 +50,7 @@ class Hypergraph:
         self._vertices = vertices
         self._edges = edges
         self._weights = freeze(weights)
+        self._by_edge: sp.csc_array | None = None
         self._attributes = Attributes() if attributes is None else attributes
 
     # ---------------------------------------------------------------- constructors
@@ -212,16 +212,62 @@ class Hypergraph:
             cure="Add them with `Hypergraph.from_edges(..., vertices=...)`.",
         )
 
+    # ---------------------------------------------------------------- as a container: vertices, as in a graph
+
+    def __len__(self) -> int:
+        return self.num_vertices
+
+    def __bool__(self) -> bool:
+        return True  # one without vertices is a hypergraph too: only `None` is none
+
+    def __contains__(self, vertex: Any) -> bool:
+        try:
+            return vertex in self._vertices
+        except TypeError:  # a list, say: unhashable, so no name
+            return False
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._vertices.tolist())
+
     def members(self, edge: Any) -> list[Any]:
-        """Return the names of the vertices in one hyperedge."""
-        column = locate(
-            self._edges,
-            [edge],
-            argument="edge",
-            owner=f"the {self.num_edges:,} hyperedges",
-            cure="See `edges`.",
-        )[0]
-        return list(self._vertices[np.sort(self._incidence[:, [column]].nonzero()[0])])
+        """Return the names of the vertices in one hyperedge, in the order of the vertices."""
+        return self._vertices[self._members_at(self._edge_columns([edge], "edge")[0])].tolist()
+
+    def edges_of(self, vertex: Any) -> list[Any]:
+        """Return the names of the hyperedges that a vertex is in, in the order of the hyperedges."""
+        return self._edges[self._edges_at(self.vertex_rows([vertex], argument="vertex")[0])].tolist()
+
+    def neighbors(self, vertex: Any) -> list[Any]:
+        """Return the names of all other vertices that share a hyperedge with this one, in the order of the vertices.
+
+        Examples
+        --------
+        >>> H = Hypergraph.from_edges({"bill 1": ["ana", "luis"], "bill 2": ["luis", "rosa", "juan"]})
+        >>> H.neighbors("luis"), H.edges_of("luis"), "eva" in H, len(H)
+        (['ana', 'rosa', 'juan'], ['bill 1', 'bill 2'], False, 4)
+        """
+        row = self.vertex_rows([vertex], argument="vertex")[0]
+        beside = [self._members_at(column) for column in self._edges_at(row)]
+        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *beside]))
+        return self._vertices[rows[rows != row]].tolist()
+
+    def to_frame(self, *, vertex: str = "vertex", edge: str = "edge", weight: str = "weight") -> pd.DataFrame:
+        """Return a table with one row a membership, (vertex, edge, weight r(v, e)), which `from_table` takes back."""
+        return views.membership_frame(self, vertex, edge, weight)
+
+    def _edge_columns(self, edges: Iterable[Any], argument: str) -> np.ndarray:
+        owner = f"the {self.num_edges:,} hyperedges"
+        return locate(self._edges, edges, argument=argument, owner=owner, cure="See `edges`.")
+
+    def _edges_at(self, row: int) -> np.ndarray:
+        """Return the columns of a vertex's hyperedges."""
+        return self._incidence.indices[self._incidence.indptr[row] : self._incidence.indptr[row + 1]]
+
+    def _members_at(self, column: int) -> np.ndarray:
+        """Return the rows of a hyperedge's members; the matrix is turned once, for all of them."""
+        if self._by_edge is None:
+            self._by_edge = self._incidence.tocsc()
+        return self._by_edge.indices[self._by_edge.indptr[column] : self._by_edge.indptr[column + 1]]
 
     # ---------------------------------------------------------------- what it gives
 
@@ -264,23 +310,13 @@ class Hypergraph:
 
         A hyperedge keeps those of its members that stay; one that loses all is kept, empty.
         """
-        incidence, vertex_index, edge_index, weights = (
-            self._incidence,
-            self._vertices,
-            self._edges,
-            self._weights,
-        )
+        incidence, weights = self._incidence, self._weights
+        vertex_index, edge_index = self._vertices, self._edges
         if vertices is not None:
             rows = self.vertex_rows(vertices)
             incidence, vertex_index = incidence[rows], unique_index(vertex_index[rows], of="vertices")
         if edges is not None:
-            columns = locate(
-                edge_index,
-                edges,
-                argument="edges",
-                owner=f"the {self.num_edges:,} hyperedges",
-                cure="See `edges`.",
-            )
+            columns = self._edge_columns(edges, "edges")
             incidence, weights = incidence[:, columns], weights[columns]
             edge_index = unique_index(edge_index[columns], of="edges")
         return Hypergraph(
@@ -351,34 +387,13 @@ class Hypergraph:
         return (_restore, (self._incidence, self._vertices, self._edges, self._weights, self._attributes))
 
     def __repr__(self) -> str:
-        return (
-            f"Hypergraph({_plural(self.num_vertices, 'vertex', 'vertices')}, "
-            f"{_plural(self.num_edges, 'hyperedge', 'hyperedges')}, "
-            f"{_plural(self.num_incidences, 'incidence', 'incidences')})"
-        )
+        return views.as_text(self)
 
     def _repr_html_(self) -> str:
-        sizes = np.diff(sp.csc_array(self._incidence).indptr)
-        rows = {
-            "vertices": f"{self.num_vertices:,}",
-            "hyperedges": f"{self.num_edges:,}",
-            "incidences": f"{self.num_incidences:,}",
-            "isolated vertices": f"{len(self.isolated_vertices):,}",
-            "hyperedge sizes": f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):g}"
-            if len(sizes)
-            else "-",
-            "first vertices": ", ".join(str(v) for v in self._vertices[:4]),
-            "first hyperedges": ", ".join(str(e) for e in self._edges[:4]),
-        }
-        body = "".join(f"<tr><th style='text-align:left'>{k}</th><td>{escape(v)}</td></tr>" for k, v in rows.items())
-        return f"<table><caption>Hypergraph</caption><tbody>{body}</tbody></table>"
+        return views.as_html(self)
 
 
 def _restore(
     incidence: sp.csr_array, vertices: pd.Index, edges: pd.Index, weights: np.ndarray, attributes: Attributes
 ) -> Hypergraph:
     return Hypergraph(incidence, vertices=vertices, edges=edges, weights=weights, attributes=attributes)
-
-
-def _plural(n: int, one: str, many: str) -> str:
-    return f"{n:,} {one if n == 1 else many}"

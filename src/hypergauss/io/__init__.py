@@ -3,6 +3,7 @@
 from hypergauss.io.hif import read_hif, write_hif
 from hypergauss.io.hyperedge_index import HyperedgeIndex, from_hyperedge_index, to_hyperedge_index
 from hypergauss.io.hypernetx import from_hypernetx, to_hypernetx
+from hypergauss.io.lists import read_lists
 from hypergauss.io.networkx import from_networkx, to_networkx
 from hypergauss.io.tables import read_table, write_table
 from hypergauss.io.xgi import from_xgi, to_xgi
@@ -14,6 +15,7 @@ __all__ = [
     "from_networkx",
     "from_xgi",
     "read_hif",
+    "read_lists",
     "read_table",
     "to_hyperedge_index",
     "to_hypernetx",

@@ -15,8 +15,8 @@ from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.io.files import existing_file, read_text, wrong_encoding
 
-#: The endings of text files, and what separates their columns.
-TEXT = {".csv": ",", ".tsv": "\t", ".txt": None}
+#: The endings of text files, and what separates their columns; None where the first line tells.
+TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".data": None, ".dat": None}
 PARQUET = (".parquet", ".pq")
 #: Only an empty cell is missing: NA may be Namibia.
 _OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": [""], "skipinitialspace": True, "low_memory": False}
@@ -46,7 +46,7 @@ def read_frame(
         Of a text file.
     """
     file = existing_file(path)
-    kind = file_kind(file)
+    kind = file_kind(file, separator)
     if kind == "parquet":
         check_text_only(file, header=header, separator=separator)
         return _read_parquet(file)
@@ -74,6 +74,19 @@ def read_frame(
     if len(frame) and not isinstance(frame.index, pd.RangeIndex):  # pandas has taken the first fields for names of rows
         _refuse_surplus(frame, file)
     return frame if header else frame.set_axis(shown, axis=1)
+
+
+def column_names(
+    path: str | os.PathLike[str], *, header: bool = True, separator: str | None = None, encoding: str = "utf-8"
+) -> list[str]:
+    """Return the names of a table's columns, as `read_frame` calls them, of a file that it has read."""
+    file = existing_file(path)
+    kind = file_kind(file, separator)
+    if kind == "parquet":
+        return [str(name) for name in open_parquet(file).schema_arrow.names]
+    between = separator or TEXT[kind] or _guess_separator(file, encoding)
+    first = pd.read_csv(file, nrows=1, sep=between, encoding=encoding, header=0 if header else None, **_OPTIONS)
+    return [str(name) if header else str(name + 1) for name in first.columns]
 
 
 def _is_in(column: str | int, names: Sequence[str]) -> bool:
@@ -119,23 +132,30 @@ def check_header(
         )
 
 
-def file_kind(path: Path) -> str:
-    """Return "parquet", or the ending of a text file without that of its compression."""
+def file_kind(path: Path, separator: str | None = None) -> str:
+    """Return "parquet", or the ending of a text file without that of its compression.
+
+    A file of any ending is text if it is said what separates its columns.
+    """
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in PARQUET:
         return "parquet"
     plain = [ending for ending in endings[-2:] if ending not in (".gz", ".bz2", ".xz", ".zst")]
     if plain and plain[-1] in TEXT:
         return plain[-1]
+    if separator is not None:
+        return ".txt"
     raise FileError(
-        f"A table's file must end in {', '.join([*TEXT, *PARQUET])}. Got {path.name!r}. Rename it to say what it is."
+        f"A table's file must end in {', '.join([*TEXT, *PARQUET])}. Got {path.name!r}. Rename it to say what it is, "
+        "or say what separates its columns with `separator` (--separator)."
     )
 
 
 def _guess_separator(file: Path, encoding: str) -> str:
-    """Return the commonest of tab, semicolon and comma in the first line."""
-    first = (read_text(file, encoding).splitlines() or [""])[0] if file.suffix == ".txt" else ""
-    return max("\t;,", key=first.count)
+    """Return the commonest of tab, semicolon and comma in the first line, or spaces where there is none of them."""
+    first = (read_text(file, encoding).splitlines() or [""])[0] if file.suffix.lower() in TEXT else ""
+    found = max("\t;,", key=first.count)
+    return r"\s+" if found not in first and " " in first.strip() else found
 
 
 @contextmanager

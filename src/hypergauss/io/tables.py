@@ -26,6 +26,7 @@ from hypergauss.io.frames import (
     parquet_errors,
     read_frame,
 )
+from hypergauss.io.notes import membership_notes
 from hypergauss.io.numbering import number_text
 
 #: What a number has to look like so that writing it again gives the same text: 007 and +7 are names, not numbers.
@@ -42,6 +43,8 @@ def read_table(
     within: str = ";",
     vertices: Iterable[Any] | None = None,
     edge_weight: str | None = None,
+    time: str | None = None,
+    direction: str | None = None,
     header: bool = True,
     separator: str | None = None,
     encoding: str = "utf-8",
@@ -64,6 +67,9 @@ def read_table(
         All vertices, for those in no hyperedge, and to fix an order.
     edge_weight : str, optional
         With ``members``: the column of hyperedge weights w(e) > 0.
+    time, direction : str, optional
+        Columns that say when each membership was, and whether the vertex is in the "head" or the "tail" of its
+        hyperedge. They are kept in ``attributes``, `write_hif` writes them, and no model looks at them.
     header : bool, default True
         Whether the first line of a text file names its columns; otherwise they are called "1", "2", ... A first line
         that looks like a row is refused, unless columns are named.
@@ -79,10 +85,10 @@ def read_table(
     """
     file = existing_file(path)
     if members is not None:
-        if vertex is not None or weight is not None:
+        if any(column is not None for column in (vertex, weight, time, direction)):
             raise ValueError(
-                "`members` lists vertices, one row a hyperedge. Got `vertex` or `weight` as well, which are columns of "
-                "a table with one row a membership. Give either."
+                "`members` lists vertices, one row a hyperedge. Got `vertex`, `weight`, `time` or `direction` as well, "
+                "which are columns of a table with one row a membership. Give either."
             )
         _checks.different_columns([c for c in (edge, members, edge_weight) if c])
         text = [c for c in (edge, members) if c]
@@ -92,19 +98,26 @@ def read_table(
         raise ValueError(
             "`edge_weight` goes with `members`, one row a hyperedge. Got a table with one row a membership."
         )
-    table = _read_memberships(file, vertex, edge, weight, header=header, separator=separator, encoding=encoding)
+    reading = {"header": header, "separator": separator, "encoding": encoding}
+    table = _read_memberships(file, (vertex, edge), weight, [c for c in (time, direction) if c], **reading)
     used = list(table)
     try:
-        return Hypergraph.from_table(table, vertex=used[0], edge=used[1], weight=weight, vertices=vertices)
+        H = Hypergraph.from_table(table, vertex=used[0], edge=used[1], weight=weight, vertices=vertices)
+        if time is None and direction is None:
+            return H
+        times, directions = (None if column is None else table[column] for column in (time, direction))
+        notes = membership_notes(table[used[0]], table[used[1]], times=times, directions=directions, file=file)
+        return H.with_attributes(**notes)
     except (ValueError, TypeError) as error:
         raise FileError(f"{file} holds no hypergraph that can be used. {error}") from error
 
 
 def _read_memberships(
-    file: Path, vertex: str | None, edge: str | None, weight: str | None, **reading: Any
+    file: Path, names: tuple[str | None, str | None], weight: str | None, notes: Sequence[str], **reading: Any
 ) -> dict[str, Any]:
-    """Return the columns of vertices and hyperedges, their names numbered, and of weights if asked for."""
-    is_parquet = file_kind(file) == "parquet"
+    """Return the columns of vertices and hyperedges, their names numbered, and of weights and notes if asked for."""
+    vertex, edge = names
+    is_parquet = file_kind(file, reading["separator"]) == "parquet"
     whole: Any
     if is_parquet:
         check_text_only(file, header=reading["header"], separator=reading["separator"])
@@ -119,20 +132,20 @@ def _read_memberships(
             f"{file} must have two columns at least, vertex and hyperedge. It has {only!r}. "
             "Name what stands between columns with `separator`, or the column of lists with `members`."
         )
-    used = [vertex or columns[0], edge or columns[1]] + ([weight] if weight else [])
+    more = ([weight] if weight else []) + list(notes)
+    used = [vertex or columns[0], edge or columns[1], *more]
     _checks.different_columns(used)
     for column in used:
         _check_column(columns, column, file)
     table: dict[str, Any]
     if is_parquet:
-        table = _numbered_parquet(whole, used[:2], weight, file)
+        table = _numbered_parquet(whole, used[:2], more, file)
     else:
         if reading["header"] and not (vertex or edge or weight):  # who names columns knows that they have names
             check_header(whole, used, file)
         _no_gaps(whole, used[:2], file)
         table = {column: _numbered(whole[column], file) for column in used[:2]}
-        if weight:
-            table[weight] = whole[weight]
+        table |= {column: whole[column] for column in more}
     if weight:
         table[weight] = _numbers(table[weight], weight, file)
     return table
@@ -144,11 +157,9 @@ def write_table(H: Hypergraph, path: str | os.PathLike[str], *, vertex: str = "v
     Isolated vertices, empty hyperedges and hyperedge weights have no place in such a table: `write_hif` keeps all.
     """
     target = Path(path)
-    matrix = H.incidence.tocoo()
-    order = np.lexsort((matrix.row, matrix.col))
-    frame = pd.DataFrame({vertex: H.vertices[matrix.row[order]], edge: H.edges[matrix.col[order]]})
-    if (matrix.data != 1.0).any():
-        frame["weight"] = matrix.data[order]
+    frame = H.to_frame(vertex=vertex, edge=edge)
+    if (frame["weight"] == 1.0).all():
+        frame = frame.drop(columns="weight")
     kind = file_kind(target)
     with written_whole(target) as file:
         if kind == "parquet":
@@ -158,9 +169,9 @@ def write_table(H: Hypergraph, path: str | os.PathLike[str], *, vertex: str = "v
             frame.to_csv(file, index=False, sep=TEXT[kind] or ",", encoding="utf-8")
 
 
-def _numbered_parquet(source: Any, names: Sequence[str], weight: str | None, file: Path) -> dict[str, Any]:
+def _numbered_parquet(source: Any, names: Sequence[str], more: Sequence[str], file: Path) -> dict[str, Any]:
     """Read only the columns wanted, and number their names without a Python object a row."""
-    wanted = list(dict.fromkeys([*names, *([weight] if weight else [])]))
+    wanted = list(dict.fromkeys([*names, *more]))
     with parquet_errors(file):
         table = source.read(columns=wanted)
         texts = [name for name in dict.fromkeys(names) if str(table.column(name).type) in ("string", "large_string")]
@@ -169,11 +180,11 @@ def _numbered_parquet(source: Any, names: Sequence[str], weight: str | None, fil
                 _refuse_gaps(table.column(name).is_null().to_numpy(), name, file)
         with ThreadPoolExecutor() as pool:  # neither Arrow nor NumPy holds Python's lock over a column
             columns = dict(zip(texts, pool.map(lambda name: number_text(table.column(name)), texts), strict=True))
-        others = [name for name in wanted if name not in texts or name == weight]
+        others = [name for name in wanted if name not in texts or name in more]
         frame = pd.DataFrame({name: table.column(name).to_pandas() for name in others})
     _no_gaps(frame, [name for name in names if name in frame], file)
     numbered = {n: _with_numbers(columns[n]) if n in columns else _numbered(frame[n], file) for n in names}
-    return numbered | ({weight: frame[weight]} if weight else {})
+    return numbered | {name: frame[name] for name in more}
 
 
 def _check_column(columns: Sequence[Any], column: str, file: Path) -> None:

@@ -11,18 +11,15 @@ from hypergauss.hypergraph.names import plain
 
 
 def from_xgi(network: Any) -> Hypergraph:
-    """Return the hypergraph of an `xgi.Hypergraph` or `xgi.SimplicialComplex`.
+    """Return the hypergraph of an `xgi.Hypergraph`, `xgi.DiHypergraph` or `xgi.SimplicialComplex`.
 
-    An edge's attribute "weight" becomes its weight w(e); other attributes stay in ``attributes``.
+    An edge's attribute "weight" becomes its weight w(e); other attributes stay in ``attributes``, and so do
+    directions: the model takes heads and tails as members alike.
     """
     xgi = _checks.optional("xgi", "xgi")
-    if isinstance(network, xgi.DiHypergraph):
-        raise TypeError(
-            "`network` must be undirected. Got a DiHypergraph. Leave directions out with "
-            "`xgi.Hypergraph(network.edges.members())`, or read its HIF file, which keeps them as attributes."
-        )
-    if not isinstance(network, xgi.Hypergraph):
-        raise TypeError(f"`network` must be an xgi.Hypergraph. Got {type(network).__name__}.")
+    directed = isinstance(network, xgi.DiHypergraph)
+    if not (directed or isinstance(network, xgi.Hypergraph)):
+        raise TypeError(f"`network` must be an xgi.Hypergraph or xgi.DiHypergraph. Got {type(network).__name__}.")
     vertices = list(network.nodes)
     members = network.edges.members(dtype=dict)
     about_edges = {edge: dict(network.edges[edge]) for edge in members}
@@ -33,14 +30,25 @@ def from_xgi(network: Any) -> Hypergraph:
         vertices={vertex: notes for vertex, notes in about_vertices.items() if notes},
         edges={edge: notes for edge, notes in about_edges.items() if notes},
         metadata=dict(network._net_attr),
-        network_type="asc" if simplicial else None,
+        directions=_directions(network) if directed else {},
+        network_type="asc" if simplicial else "directed" if directed else None,
     )
 
 
-def to_xgi(H: Hypergraph) -> Any:
-    """Return an `xgi.Hypergraph` with the same names; weights w(e) other than 1 become the attribute "weight".
+def _directions(network: Any) -> dict[tuple[Any, Any], tuple[str, ...]]:
+    """Return "head", "tail" or both of each membership."""
+    found: dict[tuple[Any, Any], tuple[str, ...]] = {}
+    for edge, (tail, head) in network.edges.dimembers(dtype=dict).items():
+        for vertex in tail | head:
+            found[vertex, edge] = ("tail",) * (vertex in tail) + ("head",) * (vertex in head)
+    return found
 
-    It has no place for weights of memberships nor for directions, and a hypergraph with either is refused.
+
+def to_xgi(H: Hypergraph) -> Any:
+    """Return an `xgi.Hypergraph` with the same names, or an `xgi.DiHypergraph` where memberships have directions.
+
+    Weights w(e) other than 1 become the attribute "weight". XGI has no place for weights of memberships, nor for
+    directions of some memberships only, and a hypergraph with either is refused.
     """
     xgi = _checks.optional("xgi", "xgi")
     if (H.incidence.data != 1.0).any():
@@ -49,17 +57,20 @@ def to_xgi(H: Hypergraph) -> Any:
             "`Hypergraph.from_incidence(H.incidence > 0, H.vertices, H.edges, H.weights)`."
         )
     notes: Attributes = H.attributes
-    if notes.directions:
+    columns, names = H.incidence.tocsc(), H.vertices.tolist()
+    without = H.num_incidences - len(notes.directions)
+    if notes.directions and without:
         raise ValueError(
-            "An xgi.Hypergraph has no directions, and this hypergraph has. Write it with `write_hif` and read it with "
-            "`xgi.read_hif`, or leave them out: `H.with_attributes(directions={}, network_type=None)`."
+            f"An xgi.DiHypergraph has heads and tails alone, and {without:,} memberships of this hypergraph have no "
+            "direction. Write it with `write_hif`, or leave directions out: "
+            "`H.with_attributes(directions={}, network_type=None)`."
         )
-    network = xgi.Hypergraph(**notes.metadata)
+    network = (xgi.DiHypergraph if notes.directions else xgi.Hypergraph)(**notes.metadata)
     network.add_nodes_from((plain(vertex), dict(notes.vertices.get(vertex, {}))) for vertex in H.vertices)
-    columns = H.incidence.tocsc()
-    names = H.vertices.tolist()
     for position, (edge, weight) in enumerate(zip(H.edges.tolist(), H.weights.tolist(), strict=True)):
-        rows = columns.indices[columns.indptr[position] : columns.indptr[position + 1]]
+        members: Any = [names[row] for row in columns.indices[columns.indptr[position] : columns.indptr[position + 1]]]
+        if notes.directions:
+            members = tuple([v for v in members if side in notes.directions[v, edge]] for side in ("tail", "head"))
         weighted = {} if weight == 1.0 else {"weight": weight}
-        network.add_edge([names[row] for row in rows], idx=edge, **notes.edges.get(edge, {}), **weighted)
+        network.add_edge(members, idx=edge, **notes.edges.get(edge, {}), **weighted)
     return network

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from hypergauss import _checks, parameters
+from hypergauss._views import html_table
 from hypergauss.parameters import Parametrised
 
 if TYPE_CHECKING:
@@ -230,6 +231,10 @@ class Kernel(Parametrised, ABC):
 
     def __rmul__(self, other: float) -> Self:
         return self.scaled(_checks.positive("factor", other))
+
+    def _repr_html_(self) -> str:
+        found = parameters.values(self, free_only=False)
+        return html_table(type(self).__name__, {name: parameters.brief(value) for name, value in found.items()})
 
     def __repr__(self) -> str:
         found = parameters.values(self, free_only=False)

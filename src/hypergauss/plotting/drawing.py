@@ -9,17 +9,20 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Polygon
-from matplotlib.patheffects import withStroke
-from scipy.sparse.csgraph import shortest_path
+from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 from scipy.spatial import ConvexHull
+from scipy.spatial.distance import pdist, squareform
 
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel
 from hypergauss.plotting.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, new_axes
+from hypergauss.plotting.labels import write_names
 
 _COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)
-#: Vertices beyond which shaded regions cannot be told apart.
+#: Vertices beyond which no drawing can be read.
 _MOST = 200
+#: Vertices beyond which regions would cover those who are no members: hyperedges are ribbons then.
+_REGIONS = 30
 #: Rounds of stress majorisation, which moves little after them.
 _ROUNDS = 200
 _CIRCLE = np.column_stack([np.cos(np.linspace(0, 2 * np.pi, 24)), np.sin(np.linspace(0, 2 * np.pi, 24))])
@@ -67,6 +70,9 @@ def draw_hypergraph(
 ) -> Axes:
     """Draw hyperedges as shaded regions around their vertices.
 
+    Of more than 30 vertices, hyperedges are ribbons along the shortest tree that joins their members, which pass by
+    those who are none. Names stand where they overlap neither each other nor the dots.
+
     Parameters
     ----------
     H : Hypergraph
@@ -83,20 +89,25 @@ def draw_hypergraph(
         Colours for the values.
     """
     _check_small(H)
-    ax = new_axes(ax)
+    is_crowded = H.num_vertices > _REGIONS
+    ax = new_axes(ax, size=(9, 7) if is_crowded else (5, 4))
     X = layout(H) if positions is None else np.asarray(positions, dtype=float)
     unit = _unit(X)
     columns = H.incidence.tocsc()
-    order = np.argsort(-np.diff(columns.indptr))  # large ones first, so that small ones lie on top
+    order = np.argsort(-np.diff(columns.indptr), kind="stable")  # large ones first, so that small ones lie on top
     for rank, edge in enumerate(order):
         rows = columns.indices[columns.indptr[edge] : columns.indptr[edge + 1]]
         if len(rows):
             colour = _COLOURS[edge % len(_COLOURS)]
-            _region(X[rows], unit * (0.34 + 0.05 * (rank % 4)), colour, ax)
-    _dots(X, values, sizes, cmap, ax)
+            if is_crowded:
+                _ribbon(X[rows], colour, ax)
+            else:
+                _region(X[rows], unit * (0.34 + 0.05 * (rank % 4)), colour, ax)
+    dots = _dots(X, values, sizes, cmap, ax)
+    _framed(X, unit, ax)
     if labels:
-        _names(H, X, unit, ax)
-    return _framed(X, unit, ax)
+        _names(H, X, dots, ax)
+    return ax
 
 
 def draw_bipartite(H: Hypergraph, *, ax: Axes | None = None) -> Axes:
@@ -132,10 +143,10 @@ def draw_clique_expansion(
     pairs, weights = np.stack([links.row[upper], links.col[upper]], axis=1), links.data[upper]
     lines = LineCollection(list(X[pairs]), linewidths=3.5 * weights / weights.max(initial=1.0), colors=GREY)
     ax.add_collection(lines)
-    _dots(X, None, None, "viridis", ax)
-    unit = _unit(X)
-    _names(H, X, unit, ax)
-    return _framed(X, unit, ax)
+    dots = _dots(X, None, None, "viridis", ax)
+    _framed(X, _unit(X), ax)
+    _names(H, X, dots, ax)
+    return ax
 
 
 def kernel_from_vertex(
@@ -175,25 +186,38 @@ def _region(points: np.ndarray, radius: float, colour: str, ax: Axes) -> None:
     ax.add_patch(Polygon(corners, closed=True, fc=(colour, 0.16), ec=(colour, 0.75), lw=1.3, zorder=1))
 
 
-def _dots(X: np.ndarray, values: Any, sizes: Any, cmap: str, ax: Axes) -> None:
-    area = 70.0 if sizes is None else 30 + 260 * np.asarray(sizes, dtype=float) / np.max(sizes)
+def _ribbon(points: np.ndarray, colour: str, ax: Axes) -> None:
+    """Draw a band along the shortest tree through some points, and a disc on each of them."""
+    tree = minimum_spanning_tree(squareform(pdist(points)) + 1e-12).tocoo()
+    segments = points[np.stack([tree.row, tree.col], axis=1)]
+    ax.add_collection(
+        LineCollection(list(segments), linewidths=4.5, colors=[(colour, 0.4)], capstyle="round", zorder=1)
+    )
+    ax.plot(*points.T, "o", ms=11, mfc=(colour, 0.3), mec="none", zorder=1)
+
+
+def _dots(X: np.ndarray, values: Any, sizes: Any, cmap: str, ax: Axes) -> np.ndarray:
+    """Draw the vertices, and return their radii in points."""
+    full = 1.0 if len(X) <= _REGIONS else 0.4
+    area = full * (
+        np.full(len(X), 70.0) if sizes is None else 30 + 260 * np.asarray(sizes, dtype=float) / np.max(sizes)
+    )
     style: Mapping[str, Any] = {"color": "0.2"} if values is None else {"c": np.asarray(values), "cmap": cmap}
     dots = ax.scatter(X[:, 0], X[:, 1], s=area, edgecolor="white", lw=0.8, zorder=3, **style)
     if values is not None:
         ax.figure.colorbar(dots, ax=ax, shrink=0.75, pad=0.02)
+    return np.sqrt(area) / 2
 
 
-def _names(H: Hypergraph, X: np.ndarray, unit: float, ax: Axes) -> None:
-    for name, (x, y) in zip(H.vertices, X, strict=True):
-        text = ax.text(x, y + 0.2 * unit, str(name), ha="center", va="bottom", fontsize="small", zorder=5)
-        text.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+def _names(H: Hypergraph, X: np.ndarray, dots: np.ndarray, ax: Axes) -> None:
+    letters = 9.0 if len(X) <= _REGIONS else 7.0 if len(X) <= _MOST // 2 else 6.0
+    write_names([str(name) for name in H.vertices], X, ax, dots=dots, size=letters)
 
 
-def _framed(X: np.ndarray, unit: float, ax: Axes) -> Axes:
+def _framed(X: np.ndarray, unit: float, ax: Axes) -> None:
     low, high = X.min(axis=0) - 0.8 * unit, X.max(axis=0) + 0.8 * unit
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
     ax.axis("off")
-    return ax
 
 
 def _heights(n: int) -> np.ndarray:

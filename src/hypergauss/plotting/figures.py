@@ -162,6 +162,6 @@ def posterior_intervals(
     return ax
 
 
-def new_axes(ax: Axes | None) -> Axes:
-    """Return the given Axes, or those of a new figure."""
-    return plt.subplots(figsize=(5, 4), layout="constrained")[1] if ax is None else ax
+def new_axes(ax: Axes | None, *, size: tuple[float, float] = (5, 4)) -> Axes:
+    """Return the given Axes, or those of a new figure of some size in inches."""
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from hypergauss import _checks
+from hypergauss._views import html_table
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.spectrum import decomposition
 from hypergauss.spectrum.laplacians import Laplacian, SparseMatrix, ZhouLaplacian
@@ -208,6 +209,17 @@ class EigenSpectrum(Spectrum):
         )
         vars(dual)["edge_vectors"] = self.vertex_vectors  # known already
         return dual
+
+    def _repr_html_(self) -> str:
+        smallest = ", ".join(f"{max(value, 0.0):.4f}" for value in self.eigenvalues[:8])
+        kind = "exact" if self.is_exact else f"the others lie in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"
+        rows = {
+            "vertices": f"{self.num_vertices:,}",
+            "rank": f"{self.rank:,}, {kind}",
+            "smallest eigenvalues": smallest,
+            "size exponent": f"{self.size_exponent:g}",
+        }
+        return html_table("Spectrum", rows)
 
     def __repr__(self) -> str:
         kind = "exact" if self.is_exact else f"truncated, rest in [{self.rest[0]:.4g}, {self.rest[1]:.4g}]"

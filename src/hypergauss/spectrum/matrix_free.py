@@ -7,6 +7,7 @@ from typing import NoReturn, Self
 
 import numpy as np
 
+from hypergauss._views import html_table
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.density import SpectralDensity
@@ -92,6 +93,10 @@ class MatrixFreeSpectrum(Spectrum):
             "The dual of a matrix-free spectrum is not known from its products. Make it with "
             "`Spectrum.matrix_free(H.dual())`."
         )
+
+    def _repr_html_(self) -> str:
+        rows = {"vertices": f"{self.num_vertices:,}", "size exponent": f"{self.size_exponent:g}"}
+        return html_table("Spectrum, known by products alone", rows)
 
     def __repr__(self) -> str:
         return f"Spectrum({self.num_vertices:,} vertices, matrix-free, size_exponent={self.size_exponent:g})"
