@@ -57,13 +57,16 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         "ep" or "mcmc", which have "softmax". "softmax" and, for two classes, "logit": softer borders between classes.
         "robust-max": the class of the largest, but for a share epsilon of labels, learned, that are wrong. "ordinal":
         one latent function and ordered classes (numbers, or an ordered `pandas.Categorical`).
-    inference : {"auto", "ep", "variational", "laplace", "mcmc"}, default "auto"
+    inference : {"auto", "ep", "variational", "laplace", "dirichlet", "mcmc"}, default "auto"
         "ep", expectation propagation (`inference.propagation`; of many classes `inference.coupled_propagation`), which
         "auto" takes where likelihood and solver have it; "variational", the best Gaussian by the evidence lower bound,
         which it takes elsewhere; "laplace", a Gaussian at the mode (not with "robust-max", whose log density is flat,
         and "probit" of many classes); or draws of latents and hyperparameters by elliptical slice sampling
-        ("mcmc", `inference.mcmc`; minutes), the standard to hold the others against. Sampling starts from the kernel as
-        given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size exponent at 0.
+        ("mcmc", `inference.mcmc`; minutes), the standard to hold the others against. "dirichlet", labels as Gaussian
+        measurements of the latents under softmax (`inference.dirichlet`), all in closed form and calibrated: "auto"
+        takes it for more than two classes and many labels where covariates are many features. Sampling starts from the
+        kernel as given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size
+        exponent at 0.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference: how many inducing vertices to select (`select_inducing_vertices`), which ones, or how many
         leading eigenvectors to use in their place.
@@ -86,8 +89,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         with "mcmc", which draws them.
     calibrate : "auto" or bool, default "auto"
         Whether probabilities are raised to a power, 1 / ``temperature_``, that the labels choose, each held out from
-        the others (`inference.calibration`). "auto" does so where covariates are many features, which leave a model
-        timid, and latents are independent.
+        the others (`inference.calibration`). "auto" does so with "dirichlet", and where covariates are many features,
+        which leave a model timid, and latents are independent.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
@@ -110,7 +113,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         At the mode of its hyperparameters; at their posterior medians with "mcmc".
     elbo_ : float
         The log evidence of the labels at the mode of the hyperparameters, as inference has it: the approximation of
-        "ep" (no bound) or of "laplace", the evidence lower bound with "variational", NaN with "mcmc".
+        "ep" (no bound) or of "laplace", the evidence lower bound with "variational", the log density of labels as
+        measurements with "dirichlet", which compares with no other, NaN with "mcmc".
     elbo_trace_ : array
         The objective of the labels that were learned from, log priors included, after each iteration; its estimate in
         each pass with ``batch_size``.
@@ -232,7 +236,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         )
         self._keep(blueprint, fitted)
         self.classes_ = classes
-        self.temperature_ = self._temperature(codes)
+        self.temperature_ = self._temperature(codes, inference)
         self.elbo_ = fitted.learned.log_evidence
         self.elbo_trace_ = fitted.learned.trace
         self.draws_ = self.posterior_.draws if isinstance(self.posterior_, SampledLatents) else None
@@ -261,17 +265,23 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     ) -> tuple[Classification, str]:
         """Return likelihood and inference: as asked for, or as usual where latents can be coupled or cannot."""
         # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
-        has_probit = is_coupled and not is_variational and self.inference != "laplace"
+        has_probit = is_coupled and not is_variational and self.inference not in ("laplace", "dirichlet")
         usual = "probit" if has_probit else "softmax"
-        likelihood = _make_likelihood(self.likelihood, list(classes), codes, usual=usual)
+        as_counts = self.inference == "dirichlet" or (
+            self.inference == "auto" and are_many(self.covariates) and len(classes) > 2 and not has_probit
+        )
+        asked = "softmax" if as_counts and self.likelihood == "auto" else self.likelihood
+        likelihood = _make_likelihood(asked, list(classes), codes, usual=usual)
         if self.inducing is not None and isinstance(likelihood, MultinomialProbit):
             raise ValueError(
                 "`inducing` variables need a likelihood with expectations. Got 'probit' for more than two classes. "
                 "Leave `likelihood` out, or use 'softmax'."
             )
+        if as_counts and not is_variational and self.likelihood == "auto":
+            return likelihood, "dirichlet"
         return likelihood, _resolved(self.inference, likelihood, is_variational=is_variational)
 
-    def _temperature(self, codes: np.ndarray) -> float:
+    def _temperature(self, codes: np.ndarray, inference: str) -> float:
         """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
         posterior = self.posterior_
         if isinstance(posterior, SampledLatents):
@@ -282,9 +292,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
                 )
             return 1.0
         is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
-        wanted = self.calibrate is True or (
-            self.calibrate == "auto" and are_many(self.covariates) and not is_coupled and self.learn
-        )
+        are_timid = inference == "dirichlet" or (are_many(self.covariates) and not is_coupled and self.learn)
+        wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
         return best_temperature(held_out_probabilities(posterior), codes) if wanted else 1.0
 
     @property

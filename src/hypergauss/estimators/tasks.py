@@ -17,6 +17,7 @@ from hypergauss import parameters
 from hypergauss.estimators.inducing import InducingFor
 from hypergauss.estimators.parts import chosen_part
 from hypergauss.inference.coupled_propagation import CoupledPropagation
+from hypergauss.inference.dirichlet import DirichletObjective, check_softmax
 from hypergauss.inference.laplace import LaplaceObjective, check_mode
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents, SampledLatents
@@ -37,11 +38,12 @@ from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.markov.solver import MarkovSolver
 from hypergauss.solvers.sites import Observations
 
-INFERENCES = ("ep", "variational", "laplace", "mcmc")
+INFERENCES = ("ep", "variational", "laplace", "dirichlet", "mcmc")
 _OBJECTIVES: dict[str, type[SiteObjective]] = {
     "ep": PropagationObjective,
     "variational": VariationalObjective,
     "laplace": LaplaceObjective,
+    "dirichlet": DirichletObjective,
 }
 
 
@@ -287,7 +289,7 @@ class LatentTask(Task):
         At the values to start from.
     rows, y : arrays, shape (n,)
         Observed vertices by index, and what was observed.
-    inference : {"ep", "variational", "laplace", "mcmc"}
+    inference : {"ep", "variational", "laplace", "dirichlet", "mcmc"}
         How the posterior is found; "mcmc" learns nothing beforehand.
     batch_size : int or None
         Learn in mini-batches of this size, by ``max_iterations`` passes over the data.
@@ -313,6 +315,8 @@ class LatentTask(Task):
         self.inference, self.batch_size = inference, batch_size
         if inference == "laplace":
             check_mode(likelihood)
+        if inference == "dirichlet":
+            check_softmax(likelihood)
 
     def restricted_to(self, size: int) -> Self:
         """Return the task on so many labels: of each class in proportion, and at least one."""
@@ -421,6 +425,8 @@ class LatentTask(Task):
 
 def kind_of(likelihood: Likelihood, inference: str) -> str:
     """Return what an evaluation of the objective does, as `Work` names it."""
+    if inference == "dirichlet":
+        return "known"
     if inference != "ep":
         return "variational"
     return "coupled" if isinstance(likelihood, MultinomialProbit) else "sites"

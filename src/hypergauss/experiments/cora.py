@@ -7,9 +7,13 @@ lend their words and authors to learning, never their topics.
 Words enter by a squared exponential kernel on rows of unit length. Both kinds of information meet twice: in the sum of
 kernels, whose weights the evidence learns, and in words smoothed over co-authors (`smooth_covariates`).
 
-Two likelihoods. Least squares: topics as seven columns of zeros and ones, regressed together, whose predictions are
-probabilities but for a floor and a temperature, which the validation quarter sets. Softmax: the classifier, kernels in
-their leading principal components (of all papers), few enough for the low-rank solver, and a temperature.
+One line: the classifier with the words as its covariates and nothing set (`inference.dirichlet`), which calibrates
+itself by the labels that it learns from and never sees the validation quarter.
+
+The recipes before it, of two likelihoods. Least squares: topics as seven columns of zeros and ones, regressed together,
+whose predictions are probabilities but for a floor and a temperature, which the validation quarter sets. Softmax: the
+classifier, kernels in their leading principal components (of all papers), few enough for the low-rank solver, and a
+temperature.
 """
 
 from __future__ import annotations
@@ -52,6 +56,7 @@ _ITERATIONS = {"least squares": 20, "softmax": 8}
 #: What a predicted probability may be at least, before the temperature.
 _FLOORS = (0.003, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
 _CALIBRATED = "{}, calibrated"
+ONE_LINE = "both, in one line"
 _PEERS = [
     ["MLP on the words", "0.763", "", ""],
     ["HGNN with self-loops", "0.832", "0.038", "-0.521"],
@@ -68,9 +73,10 @@ _NOTES = (
 
 
 class Problem(NamedTuple):
-    """The papers: who wrote them, their topics, and the kernels of least squares by name and of softmax."""
+    """The papers: who wrote them, their words and topics, and the kernels of least squares by name and of softmax."""
 
     hypergraph: Hypergraph
+    words: Any
     topics: np.ndarray
     models: dict[str, Kernel]
     for_softmax: Kernel
@@ -99,7 +105,7 @@ def load_problem() -> Problem:
     }
     parts = [Linear(_components(r, _COMPONENTS[name]), _VARIANCES[name]) for name, r in rows.items()]
     for_softmax = Sum(parts, labels=tuple(rows))
-    return Problem(H, data.target.to_numpy(), models, for_softmax)
+    return Problem(H, data.features, data.target.to_numpy(), models, for_softmax)
 
 
 def _of_words(rows: Any) -> SquaredExponential:
@@ -121,7 +127,8 @@ def splits(n: int, seeds: range) -> Iterator[tuple[int, Split]]:
 
 
 def predictions(problem: Problem, split: Split) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield each model's probabilities of the test papers, as learning leaves them and calibrated."""
+    """Yield each model's probabilities of the test papers; those of recipes as learning leaves them and calibrated."""
+    yield ONE_LINE, in_one_line(problem.hypergraph, problem.words, problem.topics, split)
     y = problem.topics[split.validation]
     for name, kernel in problem.models.items():
         predict = _least_squares(problem, kernel, split.train)
@@ -132,6 +139,12 @@ def predictions(problem: Problem, split: Split) -> Iterator[tuple[str, np.ndarra
     p, checked = predict(split.test), predict(split.validation)
     yield "both, softmax", p
     yield _CALIBRATED.format("both, softmax"), calibrated(p, *best_calibration(checked, y, (1e-6,)))
+
+
+def in_one_line(H: Hypergraph, words: Any, topics: np.ndarray, split: Split) -> np.ndarray:
+    """Return the probabilities of the test papers by the classifier with nothing set."""
+    model = HypergraphGPClassifier(H, covariates=words).fit(split.train, topics[split.train])
+    return model.predict_proba(split.test)
 
 
 def _least_squares(problem: Problem, kernel: Kernel, train: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:

@@ -25,7 +25,16 @@ _MOMENTS = 5e-4
 
 #: The time of all evaluations that learning may take before it looks at a part of the observations only, and the fewest
 #: observations that such a part has.
-_LEARNING, _LEAST_SITES = 5.0, {"gaussian": 400, "sites": 400, "variational": 400, "coupled": 250}
+_LEARNING, _LEAST_SITES = (
+    5.0,
+    {
+        "gaussian": 400,
+        "sites": 400,
+        "variational": 400,
+        "known": 400,
+        "coupled": 250,
+    },
+)
 #: Points that a posterior is averaged over, at least so many or none, and the time that they may take.
 _NUM_POINTS, _LEAST_POINTS, _AVERAGING = 20, 8, 10.0
 #: The fewer measurements, the wider the spread that points must fill: up to as many more below this many.
@@ -50,6 +59,7 @@ COUNTS = {
     "gaussian": Counts(110, 60, 0, 0),
     "sites": Counts(40, 30, 5.5, 12),
     "variational": Counts(60, 40, 8, 15),
+    "known": Counts(60, 40, 1, 1),
     "coupled": Counts(50, 40, 7, 14),
 }
 
@@ -61,8 +71,9 @@ class Work(NamedTuple):
     ----------
     num_sites : int
         Observed vertices.
-    kind : {"gaussian", "sites", "coupled", "variational"}
-        Measurements, or labels by expectation propagation, by that with coupled latents, or by the best bound.
+    kind : {"gaussian", "sites", "coupled", "variational", "known"}
+        Measurements, or labels by expectation propagation, by that with coupled latents, by the best bound, or by sites
+        that are known beforehand.
     num_latents : int
         Latent functions of a vertex.
     learns, averages : bool
