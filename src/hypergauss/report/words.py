@@ -72,6 +72,10 @@ def _always(text: str) -> Callable[[Any, Any], str]:
 
 
 _MEANINGS: dict[str, Callable[[Any, Any], str]] = {
+    "steps": _always("How far influence reaches: steps of the random walk from vertex to vertex."),
+    "shape": _always("How the filter departs from plain steps, slow waves first; 1 is no departure."),
+    "individuality": _always("How much of a vertex with few memberships is its own, not its hyperedges'."),
+    "evenness": _always("How equal prior variances are: at 1 the same for all vertices, at 0 as the filter has them."),
     "nu": _nu,
     "lengthscale": _lengthscale,
     "beta": _always("How far influence spreads along hyperedges: the time for which heat would have spread."),
