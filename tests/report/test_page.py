@@ -10,6 +10,7 @@ from hypergauss.analysis.assessment import assess
 from hypergauss.report import report_html
 from tests.report.conftest import EVIL, content_of, planted
 
+
 def test_everything_is_in_one_file(regression):
     model, observed, held_out = regression
     page = report_html(model, observed, assessment=held_out)

@@ -1,7 +1,8 @@
 r"""Vertices whose memberships are unlike those observed: predictions of them reach beyond what was seen.
 
 The likeness of two vertices is the share of their hyperedges that they have in common, J = |a and b| / |a or b|. A
-vertex that was not observed is unlike if it is less like any observed one than 99% of those are like another.
+vertex that was not observed is unlike if it is less like any observed one than 99% of those are like another, and has
+less than half in common with it: where observed vertices have twins, others without one are no strangers.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from hypergauss.hypergraph import Hypergraph
 
 #: The share of observed vertices that may be as unlike the others; observed vertices that stand for all, at most.
 _RARE, _MOST = 0.01, 1000
+#: A vertex with so much in common with an observed one is like it.
+_LIKE = 0.5
 #: Rows of likenesses at a time.
 _BLOCK = 4096
 
@@ -39,7 +42,7 @@ def unlike_observed(domain: Domain, observed: np.ndarray, rng: np.random.Generat
     if len(others) == 0 or len(some) < 2 or memberships.nnz == 0:
         return none
     likeness, shared = _likeliest(memberships, others, some)
-    border = float(np.quantile(_likeliest(memberships, some, some)[0], _RARE))
+    border = min(float(np.quantile(_likeliest(memberships, some, some)[0], _RARE)), _LIKE)
     is_unlike = (likeness < border) | (shared == 0)
     return {"rows": others[is_unlike], "shared": shared[is_unlike].astype(int).tolist(), "border": border}
 

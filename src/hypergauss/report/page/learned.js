@@ -1,10 +1,15 @@
 // ------------------------------------------------------------ hyperparameters in words, and the learned filter
+// Numbers that people can read: powers of ten are written out, or said to be very large or small.
+const plain = (text) => text.replace(/\d+(\.\d+)?e[+-]\d+/g, (digits) => {
+  const x = Number(digits);
+  return x >= 1e9 ? `very large (${digits})` : x < 1e-6 ? `next to 0 (${digits})` : x.toLocaleString("en", { maximumSignificantDigits: 3 });
+});
 // What a number means comes first, up to its first stop; its name and value stand beside.
 for (const { name, value: text, meaning } of D.learned) {
   const end = meaning.search(/[.:;](\s|$)/), what = end < 0 ? meaning || name : meaning.slice(0, end), more = end < 0 ? "" : meaning.slice(end + 1).trim();
-  const amount = make("span", { class: "amount" }, /e\+/.test(text) ? `very large (${text})` : text);
+  const amount = make("span", { class: "amount" }, plain(text));
   const label = make("small", {}, meaning ? name : "");
-  $("learned").append(make("div", {}, make("dt", {}, make("span", {}, what, label), amount), ...(more ? [make("dd", {}, more[0].toUpperCase() + more.slice(1))] : [])));
+  $("learned").append(make("div", {}, make("dt", {}, make("span", {}, what, label), amount), ...(more ? [make("dd", {}, plain(more[0].toUpperCase() + more.slice(1)))] : [])));
 }
 
 const LEAST = -5; // powers of ten that are drawn
