@@ -162,7 +162,7 @@ def calibration(judged: Judged, position: np.ndarray) -> dict[str, Any]:
             "bins": [[finite(bins.confidence[b]), finite(bins.accuracy[b]), int(bins.counts[b])] for b in full],
         }
     n = len(judged.rows)
-    covered = metrics.interval_coverage(judged.observed, *judged.predicted.T, LEVEL)
+    covered = metrics.interval_coverage(judged.observed, judged.predicted[:, 0], judged.predicted[:, 1], LEVEL)
     kept = np.linspace(0, n - 1, min(n, _POINTS)).round().astype(int)
     some = f" {len(kept):,} of {n:,} are drawn." if len(kept) < n else ""
     points = zip(judged.observed[kept], *judged.predicted[kept].T, position[judged.rows[kept]], strict=True)
