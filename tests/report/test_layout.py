@@ -4,6 +4,7 @@ import numpy as np
 
 import hypergauss as hg
 from hypergauss.estimators.domain import Domain
+from hypergauss.report import layout
 from hypergauss.report.layout import vertex_map
 
 
@@ -39,6 +40,14 @@ def test_neighbours_along_hyperedges_lie_nearer_than_others():
     steps = np.linalg.norm(np.diff(both, axis=0), axis=1)
     anyone = np.linalg.norm(both - np.random.default_rng(0).permutation(both), axis=1)
     assert np.median(steps) < np.median(anyone) / 5
+
+
+def test_a_large_part_is_laid_out_by_approximate_eigenvectors(monkeypatch):
+    monkeypatch.setattr(layout, "_LARGE", 50)
+    places = vertex_map(Domain.of(hg.Hypergraph.from_edges(chain(120))))
+    both = np.column_stack([places.x, places.y])
+    near, far = np.linalg.norm(both[1:] - both[:-1], axis=1), np.linalg.norm(both[60:] - both[:-60], axis=1)
+    assert np.median(near) < np.median(far) / 5
 
 
 def test_all_relations_join_vertices_and_places_do_not_change_from_run_to_run():

@@ -13,11 +13,15 @@ from hypergauss.embedding.starts import spectral_coordinates
 from hypergauss.estimators.domain import Domain
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.report.neighbours import placed
+from hypergauss.spectrum import zhou_laplacian
+from hypergauss.spectrum.leading import leading_subspace
 
 #: Eigenvectors in which neighbours are looked for.
 _DIMENSIONS = 8
 #: Parts larger than this have eigenvectors, and of those the largest few; others are drawn as discs.
 _SMALL, _FEW = 8, 40
+#: Beyond so many vertices, eigenvectors of a part are approximate.
+_LARGE = 20_000
 #: The share of its rectangle that a part leaves empty on each side, and the shape of the whole, width by height.
 _MARGIN, _SHAPE = 0.1, 1.5
 #: A part's share of the map grows with its size to this power, so that small ones can be seen.
@@ -95,11 +99,24 @@ def _part(joint: sp.csr_array, group: np.ndarray, rng: np.random.Generator) -> n
     own = sp.csc_array(joint[group])
     own = own[:, np.diff(own.indptr) > 0]
     H = Hypergraph.from_incidence(sp.csr_array(own))
-    values, vectors = spectral_coordinates(H, min(_DIMENSIONS, len(group) - 1))
+    values, vectors = _coordinates(H)
     degree = np.sqrt(H.vertex_degrees)
     # Coordinates of the random walk after a step: what fades at once says little of who is near.
     points = vectors / degree[:, None] * (1.0 - values)
     return placed(points, rng)
+
+
+def _coordinates(H: Hypergraph) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest eigenvalues without the trivial one, and eigenvectors: of a large part, as heat finds them.
+
+    For a map they need not be exact.
+    """
+    if H.num_vertices <= _LARGE:
+        return spectral_coordinates(H, min(_DIMENSIONS, H.num_vertices - 1))
+    operator = zhou_laplacian(H).multiplier()
+    found = leading_subspace(operator.in_single(), _DIMENSIONS + 1, np.random.default_rng(0))
+    values, vectors = found.values, operator.array(found.vectors).astype(float)
+    return values[1:], vectors[:, 1:]
 
 
 def _sunflower(n: int) -> np.ndarray:

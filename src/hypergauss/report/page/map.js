@@ -61,7 +61,7 @@ const drawCells = () => {
     const [x, y] = place((k % across) / across, (Math.floor(k / across) + 1) / down);
     pen.globalAlpha = (limits.size ? 0.12 : 0.2) + (limits.size ? 0.2 : 0.75) * (Math.log1p(count[j]) / most);
     pen.fillStyle = colourOfNumbers(values[j], level(rankIn(doubts, uncertainty[j])));
-    pen.fillRect(x, y, width + 0.4, height + 0.4);
+    pen.fillRect(Math.round(x), Math.round(y), Math.round(x + width) - Math.round(x), Math.round(y + height) - Math.round(y));
   });
   pen.globalAlpha = 1;
 };
