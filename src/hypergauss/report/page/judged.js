@@ -59,7 +59,7 @@ if (mistakes && mistakes.confusion) {
     const entry = count ? make("button", { type: "button", click: () => light(o, p), "aria-label": `${count} ${D.classes[o]} predicted ${D.classes[p]}` }, whole(count)) : make("span", {}, "·");
     return make("td", { class: o === p ? "right" : "", style: { "--strength": count / most } }, entry);
   });
-  $("confusion").append(make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "observed, predicted"), ...D.classes.map((name) => make("th", { scope: "col" }, name)))));
+  $("confusion").append(make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "observed"), ...D.classes.map((name) => make("th", { scope: "col" }, name)))));
   $("confusion").append(make("tbody", {}, ...D.classes.map((name, o) => make("tr", {}, make("th", { scope: "row" }, name), ...row(o)))));
 } else $("confusion-section").hidden = true;
 
