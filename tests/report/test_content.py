@@ -107,3 +107,24 @@ def test_a_large_hypergraph_has_a_light_page_that_counts_every_vertex(regression
     assert content["vertices"]["mean"][7] == pytest.approx(model.predict([names[7]])[0], rel=1e-4)
     assert content["speaking"]["count"][7] == model.H.incidence[[row]].nnz
     assert max(max(members, default=0) for members in content["speaking"]["members"]) < 40
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"solver": "iterative"},
+        {"inducing": 10},
+        {"likelihood": "softmax"},
+        {"inference": "laplace", "likelihood": "logit"},
+    ],
+)
+def test_however_classes_are_inferred_a_label_is_less_expected_without_itself(classes, settings):
+    model, labels, _, _ = classes
+    other = hg.HypergraphGPClassifier(model.H, kernel="diffusion", learn=False, size_exponent=0.0, **settings)
+    content = content_of(report_html(other.fit(labels.index, labels), labels))
+    without = np.array(content["leftOut"]["chance"][:40])
+    proba = np.reshape(content["vertices"]["proba"], (-1, 2))
+    with_it = proba[np.arange(40), content["vertices"]["observed"][:40]]
+    assert content["leftOut"]["chance"][40:] == [None] * 20
+    assert without.mean() < with_it.mean()
+    assert (without <= with_it + 0.05).all()

@@ -11,7 +11,7 @@ import pytest
 
 import hypergauss as hg
 from hypergauss.analysis.assessment import assess
-from hypergauss.report import light
+from hypergauss.report import content, light
 from tests.report.conftest import EVIL, planted
 
 DESK, PHONE = {"viewport": {"width": 1280, "height": 900}}, {"viewport": {"width": 390, "height": 800}}
@@ -298,6 +298,19 @@ def test_a_light_page_counts_all_and_searches_some(opened, light_path):
     assert seen
     page.fill("#search", "nobody")
     assert "predictions.csv" in page.locator("#matches").inner_text()
+
+
+def test_a_model_of_draws_alone_has_a_page_without_what_draws_cannot_tell(opened, regression, monkeypatch, tmp_path):
+    model, observed, _ = regression
+    monkeypatch.setattr(content, "_is_sampled", lambda _: True)
+    monkeypatch.setattr(content.judging, "left_out", lambda *_: None)
+    hg.write_report(model, tmp_path / "draws.html", observed)
+    page = opened(tmp_path / "draws.html", **DESK)
+    page.locator("#table tbody tr[data-vertex]").first.click()
+    assert page.locator("#detail h3").inner_text() == "vertex 0"
+    assert "without it" not in page.locator("#table").inner_text()
+    for section in ("next", "surprising", "confusion", "scores", "calibration"):
+        assert not page.locator(f"#{section}-section").is_visible()
 
 
 def counted_sample(page):

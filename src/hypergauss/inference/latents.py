@@ -18,6 +18,8 @@ from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Precision below which a site says nothing.
 _NO_PRECISION = 1e-12
+#: The share of a vertex's precision that others keep at least when its own site is left out.
+_LEAST_LEFT = 1e-6
 #: Draws whose conditionals are averaged in predictions, of each chain.
 _PREDICTIVE_DRAWS = 100
 
@@ -81,9 +83,8 @@ class GaussianLatents(NamedTuple):
         shift = precision * np.hstack([each.sites.mean for each in self.posteriors])
         if self.coupling is None:
             mean, variance = self.conditionals(rows)
-            most = np.stack([each.prior.kernel.diagonal(rows) for each in self.posteriors], axis=1)
-            # Others cannot leave more doubt than the prior has.
-            left = 1 / np.maximum(1 / variance - precision, 1 / most)
+            # Variances that are estimates may leave a site more than there is: the others say a little at least.
+            left = 1 / np.maximum(1 / variance - precision, _LEAST_LEFT / variance)
             return as_classification(self.likelihood).probabilities(left * (mean / variance - shift), left)
         blocks = row_blocks(len(rows))
         found = [self._left_out_coupled(rows[part], precision[part], shift[part]) for part in blocks]
