@@ -30,32 +30,35 @@ _PAINTED = "() => new Promise((done) => requestAnimationFrame(() => requestAnima
 _ANSWER = """([x, y]) => new Promise((done) => {
     const map = document.getElementById("map"), box = map.getBoundingClientRect(), start = performance.now();
     map.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + x, clientY: box.top + y, bubbles: true }));
-    requestAnimationFrame(() => setTimeout(() => done([performance.now() - start,
-        !document.getElementById("tip").hidden]), 0)); })"""
+    const own = performance.now() - start;
+    requestAnimationFrame(() => setTimeout(() => done([performance.now() - start, own]), 0)); })"""
 
 
 class Timing(NamedTuple):
-    """Of one page: vertices, bytes, seconds until it is open (middle and most), milliseconds of hovers."""
+    """Of one page: vertices, bytes, seconds until it is written and open, milliseconds of hovers.
+
+    A hover has two: until the frame after it is drawn, which waits for the machine, and in the page's own script.
+    """
 
     vertices: int
     size: int
     written: float
     opened: list[float]
-    hovers: list[float]
+    hovers: list[tuple[float, float]]
     limit: float
 
     def line(self) -> str:
         """Return a line of the outcome."""
-        middle, hover = statistics.median(self.opened), statistics.median(self.hovers)
-        most = float(np.quantile(self.hovers, 0.95))
+        middle = statistics.median(self.opened)
+        (hover, _), (most, own) = np.quantile(self.hovers, [0.5, 0.95], axis=0)
         is_met = middle < self.limit and most < HOVER
         return (
             f"{self.vertices:>8,} {self.size / 1e6:8.2f} {self.written:9.1f} {middle:9.2f} {max(self.opened):7.2f} "
-            f"{self.limit:6.0f} {hover:10.1f} {most:8.1f} {HOVER:6.0f}   {'met' if is_met else 'missed'}"
+            f"{self.limit:6.0f} {hover:10.1f} {most:8.1f} {HOVER:6.0f} {own:7.1f}   {'met' if is_met else 'missed'}"
         )
 
 
-HEADER = "vertices       MB  written s   open s    most  limit   hover ms     most  limit"
+HEADER = "vertices       MB  written s   open s    most  limit   hover ms      95%  limit  script"
 
 
 def write_page(path: Path, vertices: int, edges: int, observed: int) -> float:
@@ -82,7 +85,8 @@ def timings(folder: Path) -> list[Timing]:
         for vertices, edges, observed, limit in SIZES:
             path = folder / f"{vertices}.html"
             written = write_page(path, vertices, edges, observed)
-            opened, hovers = [], []
+            opened: list[float] = []
+            hovers: list[tuple[float, float]] = []
             for _ in range(_OPENINGS):
                 page = browser.new_page(viewport={"width": 1280, "height": 900})
                 page.goto("about:blank")
@@ -97,7 +101,7 @@ def timings(folder: Path) -> list[Timing]:
     return found
 
 
-def _hovers(page: Any) -> list[float]:
+def _hovers(page: Any) -> list[tuple[float, float]]:
     box = page.locator("#map").bounding_box()
     places = np.random.default_rng(0).uniform(0.05, 0.95, (_HOVERS, 2)) * [box["width"], box["height"]]
-    return [page.evaluate(_ANSWER, place.tolist())[0] for place in places]
+    return [tuple(page.evaluate(_ANSWER, place.tolist())) for place in places]
