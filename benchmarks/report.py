@@ -2,7 +2,9 @@
 
 Runs ``hypergauss fit --table votes.csv --target party``, cross-validation included, in processes of their own: with
 nothing compiled beforehand, and again with what the first run has kept. Start-up, importing all that the command needs,
-is measured apart. Clock and processor time; the outcome goes to ``benchmarks/results/report.txt``.
+is measured apart. Clock and processor time. Then pages of three sizes are opened in Chromium
+(`benchmarks.report_pages`); ``--pages`` does only that, and keeps the rest of the stored outcome. It goes to
+``benchmarks/results/report.txt``.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks.report_pages import HEADER, timings
 
 RESULTS = Path(__file__).parent / "results" / "report.txt"
 HELP = "from hypergauss.cli import main; main(['--help'])"
@@ -51,6 +55,21 @@ def timed(code: str, arguments: Sequence[str] = (), **environment: str) -> Times
 
 
 def main() -> None:
+    commands = _commands() if "--pages" not in sys.argv[1:] else _stored().split("\n\n$", maxsplit=1)[0].splitlines()
+    with tempfile.TemporaryDirectory() as name:
+        pages = [HEADER, *(timing.line() for timing in timings(Path(name)))]
+    load = f"The machine's load after was {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores."
+    lines = [*commands, "", "$ python -m benchmarks.report --pages", "", *pages, "", load]
+    print("\n".join(lines))
+    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _stored() -> str:
+    return RESULTS.read_text(encoding="utf-8")
+
+
+def _commands() -> list[str]:
+    """Return the times of the command line."""
     load = os.getloadavg()[0]
     votes = str(files("hypergauss.datasets") / "data" / "house-votes-84.csv")
     lines = ["$ python -m benchmarks.report", ""]
@@ -66,9 +85,7 @@ def main() -> None:
             took = timed(COMMAND, arguments, HYPERGAUSS_CACHE=cache) - startup
             assert (out / "report.html").stat().st_size > 0
             lines.append(took.line(f"after it, {state}"))
-    lines += ["", f"The machine's load before was {load:.1f} on {os.cpu_count()} cores."]
-    print("\n".join(lines))
-    RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return [*lines, "", f"The machine's load before was {load:.1f} on {os.cpu_count()} cores."]
 
 
 if __name__ == "__main__":

@@ -191,17 +191,11 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         vertex name. In closed form with normal noise; else by taking each vertex's own site out of the approximation.
         """
         check_is_fitted(self)
-        sites = self._function.sites
-        names = self.vertices_[sites.rows]
-        if self._is_through_likelihood:
-            mean, variance = self._from_parts(_without_own_site(self.posterior_)).moments()
-            return pd.DataFrame({"mean": mean, "std": np.sqrt(variance)}, index=names)
-        left_out = self.posterior_.leave_one_out()
-        found = NormalPrediction(left_out.mean, left_out.variance[:, None], 0.0, TRANSFORMS[self.transform_])
-        mean, variance = found.moments()
+        names = self.vertices_[self._function.sites.rows]
+        mean, variance = self._left_out().moments()
         std = np.sqrt(variance)
         if self._flat:
-            return pd.DataFrame({"mean": mean[:, 0], "std": std[:, 0]}, index=names)
+            return pd.DataFrame({"mean": self._shaped(mean), "std": self._shaped(std)}, index=names)
         outputs = range(mean.shape[1])
         # On the scale that is learned on, outputs share one standard deviation.
         stds = {"std": std[:, 0]} if self.transform_ == "none" else {f"std_{j}": std[:, j] for j in outputs}
@@ -241,6 +235,13 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         return NormalPrediction(
             posterior.mean(rows), posterior.variance(rows)[:, None], noise, TRANSFORMS[self.transform_]
         )
+
+    def _left_out(self) -> Prediction:
+        """What all others say of each measured vertex, in the order of sites; of a measurement like its own."""
+        if self._is_through_likelihood:
+            return self._from_parts(_without_own_site(self.posterior_))
+        left_out = self.posterior_.leave_one_out()
+        return NormalPrediction(left_out.mean, left_out.variance[:, None], 0.0, TRANSFORMS[self.transform_])
 
     def _from_parts(self, parts: Sequence[Part]) -> Prediction:
         return LikelihoodPrediction(parts) if self.levels_ is None else LevelPrediction(parts, self.levels_)

@@ -20,30 +20,19 @@ from scipy.optimize import minimize_scalar
 
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.mixtures import MixedLatents, components
-from hypergauss.likelihoods import as_classification
 
-#: The share of a cavity's precision that is left to it at least, relative to the posterior's.
-_LEAST = 1e-6
 #: The range of log T, and the spread of its prior around 0; a probability is not taken below the floor.
 _RANGE, _SPREAD, _FLOOR = (-3.0, 3.0), 0.5, 1e-12
 
 
 def held_out_probabilities(latents: GaussianLatents | MixedLatents) -> np.ndarray:
     """Return the probabilities of each labelled vertex's classes from the other labels, shape (n, C)."""
-    return np.sum([weight * _of_cavities(each) for weight, each in components(latents)], axis=0)
-
-
-def _of_cavities(latents: GaussianLatents) -> np.ndarray:
-    if latents.coupling is not None:
+    if any(each.coupling is not None for _, each in components(latents)):
         raise ValueError(
             "Labels are held out one by one where latents are independent. Got coupled ones. Use "
             "`likelihood='softmax'`, or `calibrate=False`."
         )
-    mean, variance = latents.conditionals(latents.posteriors[0].sites.rows)
-    precision = np.stack([1 / posterior.sites.variance for posterior in latents.posteriors], axis=1)
-    shift = precision * np.hstack([posterior.sites.mean for posterior in latents.posteriors])
-    left = np.maximum(1 / variance - precision, _LEAST / variance)
-    return as_classification(latents.likelihood).probabilities((mean / variance - shift) / left, 1 / left)
+    return latents.left_out_probabilities()
 
 
 def best_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:

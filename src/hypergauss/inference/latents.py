@@ -18,6 +18,8 @@ from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Precision below which a site says nothing.
 _NO_PRECISION = 1e-12
+#: The share of a vertex's precision that others keep at least when its own site is left out.
+_LEAST_LEFT = 1e-6
 #: Draws whose conditionals are averaged in predictions, of each chain.
 _PREDICTIVE_DRAWS = 100
 
@@ -73,6 +75,41 @@ class GaussianLatents(NamedTuple):
         found = [self._coupled_probabilities(rows[part]) for part in row_blocks(len(rows))]
         return np.concatenate(found) if found else np.zeros((0, len(self.posteriors)))
 
+    def left_out_probabilities(self) -> np.ndarray:
+        r"""Return the probability of each class at each observed vertex, its own site left out, shape (n, C).
+
+        With mean m, covariance S, and the site exp(s'f - f' P f / 2) of a vertex, the others say of its latents
+
+            V = (S^-1 - P)^-1,    mean V (S^-1 m - s),
+
+        the cavity of expectation propagation: other sites stay where they are. P is diagonal, or with a coupling
+        diag(a) - a a' / sum(a); separate sites that lead to the same means then hold s + a u, and s sums to 0.
+        """
+        rows = self.posteriors[0].sites.rows
+        precision = np.stack([1 / each.sites.variance for each in self.posteriors], axis=1)  # (n, L)
+        shift = precision * np.hstack([each.sites.mean for each in self.posteriors])
+        if self.coupling is None:
+            mean, variance = self.conditionals(rows)
+            # Variances that are estimates may leave a site more than there is: the others say a little at least.
+            left = 1 / np.maximum(1 / variance - precision, _LEAST_LEFT / variance)
+            return as_classification(self.likelihood).probabilities(left * (mean / variance - shift), left)
+        blocks = row_blocks(len(rows))
+        found = [self._left_out_coupled(rows[part], precision[part], shift[part]) for part in blocks]
+        return np.concatenate(found) if found else np.zeros((0, len(self.posteriors)))
+
+    def _left_out_coupled(self, rows: np.ndarray, precision: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        mean, covariance = self._coupled_moments(rows)
+        total = precision.sum(axis=1, keepdims=True)
+        shift = shift - precision * (shift.sum(axis=1, keepdims=True) / total)
+        site = np.einsum("ic,cd->icd", precision, np.eye(precision.shape[1]))
+        site = site - precision[:, :, None] * precision[:, None, :] / total[:, :, None]
+        # V = (I - S P)^-1 S, and V (S^-1 m - s) = (I - S P)^-1 (m - S s).
+        system = np.eye(site.shape[1]) - covariance @ site
+        right = np.concatenate([mean[:, :, None] - covariance @ shift[:, :, None], covariance], axis=2)
+        solved = np.linalg.solve(system, right)
+        left = solved[:, :, 1:]
+        return coupled_probabilities(solved[:, :, 0], (left + left.transpose(0, 2, 1)) / 2)
+
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L)."""
         draws = np.concatenate([posterior.sample(rows, size, rng) for posterior in self.posteriors], axis=2)
@@ -88,12 +125,16 @@ class GaussianLatents(NamedTuple):
         return np.stack([dtrtrs(self.coupling, each, lower=1)[0] for each in weights])
 
     def _coupled_probabilities(self, rows: np.ndarray) -> np.ndarray:
+        return coupled_probabilities(*self._coupled_moments(rows))
+
+    def _coupled_moments(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean, shape (m, C), and covariance, (m, C, C), of each vertex's latents."""
         mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
         shared = self._shared(rows)
         covariance = np.matmul(shared.transpose(2, 0, 1), shared.transpose(2, 1, 0))
         classes = np.arange(len(self.posteriors))
         covariance[:, classes, classes] += np.stack([each.variance(rows) for each in self.posteriors], axis=1)
-        return coupled_probabilities(mean, covariance)
+        return mean, covariance
 
 
 class SampledLatents(NamedTuple):

@@ -112,6 +112,11 @@ class MixedLatents(NamedTuple):
         """Return the probability of each class at vertices given by index, shape (m, C)."""
         return np.tensordot(self.weights, np.stack([part.probabilities(rows) for part in self.components]), axes=1)
 
+    def left_out_probabilities(self) -> np.ndarray:
+        """Return the probability of each class at each observed vertex, its own site left out, shape (n, C)."""
+        found = np.stack([part.left_out_probabilities() for part in self.components])
+        return np.tensordot(self.weights, found, axes=1)
+
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L), each of a component drawn by its weight."""
         return _sampled(self.components, self.weights, rows, size, rng)
