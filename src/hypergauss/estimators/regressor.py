@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, NamedTuple, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -17,10 +17,11 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
+from hypergauss.estimators.growing_regressor import GrowingRegressor, Predictions
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.settings import Idle, check_flags, refuse_idle
 from hypergauss.estimators.tasks import GaussianTask
-from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
+from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
@@ -32,14 +33,7 @@ from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.solvers.work import Work
 
 
-class Predictions(NamedTuple):
-    """Predicted mean and standard deviation, each of shape (m,) or (m, L)."""
-
-    mean: np.ndarray
-    std: np.ndarray
-
-
-class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
+class HypergraphGPRegressor(RegressorMixin, GrowingRegressor):
     r"""Exact Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel).
 
     With nothing set, the kernel is a filter of the hypergraph's spectrum, centred, with comparable variances for
@@ -133,6 +127,8 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         ``leave_one_out`` are this posterior's.
     vertices_ : Index
         The names of all vertices.
+    observations_ : Observations
+        The measurements, those of one vertex merged; vertices are indices of ``vertices_``.
 
     Examples
     --------
@@ -226,6 +222,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         self._keep(blueprint, fitted)
         model = fitted.model
         self._flat = np.asarray(y).ndim == 1
+        self.observations_ = measured
         self.noise_variance_ = None if measured.known_variance is not None else _noise(task, fitted)
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
         self.log_marginal_likelihood_ = self.posterior_.log_evidence
@@ -257,15 +254,7 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         -------
         array of shape (m,) or (m, L), or a pair of them
         """
-        rows = self._rows(X)
-        mean = self._shaped(self.posterior_.mean(rows))
-        if not return_std:
-            return mean
-        variance = self.posterior_.variance(rows)
-        if include_noise and self.noise_variance_ is not None:
-            variance = variance + self.noise_variance_
-        std = np.sqrt(variance)
-        return Predictions(mean, std if self._flat else np.broadcast_to(std[:, None], mean.shape).copy())
+        return self._predicted(self.posterior_, self._rows(X), return_std, include_noise)
 
     def predict_covariance(self, X: Iterable[Any]) -> np.ndarray:
         """Return the joint posterior covariance of f at named vertices, shape (m, m)."""
@@ -330,9 +319,6 @@ class HypergraphGPRegressor(RegressorMixin, VertexEstimator):
         columns = ["mean"] if self._flat else [f"mean_{j}" for j in range(left_out.mean.shape[1])]
         table = pd.DataFrame(left_out.mean, index=names, columns=columns)
         return table.assign(std=np.sqrt(left_out.variance))
-
-    def _shaped(self, columns: np.ndarray) -> np.ndarray:
-        return columns[:, 0] if self._flat else columns
 
     def _centre_and_scale(self, measured: Observations) -> tuple[np.ndarray, float]:
         """Return each output's mean and the common standard deviation; 0 and 1 where they are not wanted.

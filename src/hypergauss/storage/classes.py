@@ -48,7 +48,7 @@ from hypergauss.parameters import Parametrised
 from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
-from hypergauss.solvers.sites import Sites
+from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.spectrum import EigenSpectrum, GraphLaplacian, MatrixFreeSpectrum, SpectralDensity, ZhouLaplacian
 from hypergauss.spectrum.laplacians import MatrixFreeLaplacian
 
@@ -146,6 +146,9 @@ STORED = {
     "MixedLatents": Stored(MixedLatents, ("components", "weights")),
     "MixedPosterior": Stored(MixedPosterior, ("components", "weights", "log_evidence")),
     "MultinomialProbit": Stored(MultinomialProbit, ("num_classes",)),
+    "Observations": Stored(
+        Observations, ("rows", "mean", "counts", "scatter", "known_variance", "known_offset", "is_uniform")
+    ),
     "OrderedProbit": Stored(OrderedProbit, ("num_classes", "first_threshold", "gaps", "fixed")),
     "Poisson": Stored(Poisson, ()),
     "Prior": Stored(Prior, ("kernel", "mean")),
@@ -188,9 +191,22 @@ _LEARNED = (
 ESTIMATORS = {
     "HypergraphGPRegressor": Stored(
         HypergraphGPRegressor,
-        (*_LEARNED, "_flat", "noise_variance_", "mean_", "log_marginal_likelihood_", "learning_trace_"),
+        (
+            *_LEARNED,
+            "_flat",
+            "noise_variance_",
+            "mean_",
+            "log_marginal_likelihood_",
+            "learning_trace_",
+            "observations_",
+        ),
+        later={"observations_": None},
     ),
-    "HypergraphGPClassifier": Stored(HypergraphGPClassifier, (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_")),
+    "HypergraphGPClassifier": Stored(
+        HypergraphGPClassifier,
+        (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "labels_"),
+        later={"labels_": None},
+    ),
 }
 
 

@@ -128,6 +128,7 @@ def _estimator(stored: Stored, state: Mapping[str, Any]) -> Any:
     """Return an estimator with parameters, those that the file does not have yet as usual, and what was learned."""
     given = inspect.signature(stored.cls).parameters
     usual = {name: each.default for name, each in given.items() if each.default is not inspect.Parameter.empty}
+    usual |= stored.later
     wanted = {*given, *stored.state}
     if set(state) - wanted or wanted - set(state) - set(usual):
         odd = sorted(set(state).symmetric_difference(wanted))

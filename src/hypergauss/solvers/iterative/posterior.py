@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hypergauss.operators import Block, column_slices, scattered
-from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
+from hypergauss.solvers.base import ConditionedOn, LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.iterative.determinant import Probes, log_determinant
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.system import System, Workspace, evidence_system
@@ -46,6 +46,8 @@ class IterativePosterior(Posterior):
         What is conditioned, and on what.
     workspace : Workspace
         Of the prior's kernel, and what has been found for it before.
+    guess : array, shape (N, L), optional
+        Of the mean at every vertex, where the solve for it begins.
 
     Attributes
     ----------
@@ -56,8 +58,9 @@ class IterativePosterior(Posterior):
     solver: ClassVar[str] = "iterative"
     is_by_products: ClassVar[bool] = True
 
-    def __init__(self, prior: Prior, sites: Sites, workspace: Workspace) -> None:
+    def __init__(self, prior: Prior, sites: Sites, workspace: Workspace, guess: np.ndarray | None = None) -> None:
         super().__init__(prior, sites)
+        self._guess = guess
         precision = 1.0 / sites.variance
         if not (precision >= 0).all():
             raise ValueError("The iterative solver needs sites with positive variances. Use `solver='dense'`.")
@@ -82,7 +85,11 @@ class IterativePosterior(Posterior):
     def _alpha(self) -> Block:
         """(K_tt + Sigma)^-1 (z - mean), zero where nothing is observed, shape (N, L)."""
         targets = scattered(self._operator, self.sites.rows, self.sites.mean - self.prior.mean)
-        return self._solve(self._system, targets)
+        if self._guess is None:
+            return self._solve(self._system, targets)
+        # A mean f leaves (z - f) / s^2 for alpha, which is W^1/2 times what is solved for.
+        left = (self.sites.mean - self._guess[self.sites.rows]) / np.sqrt(self.sites.variance)[:, None]
+        return self._solve(self._system, targets, scattered(self._operator, self.sites.rows, left))
 
     @cached_property
     def _mean(self) -> np.ndarray:
@@ -202,10 +209,13 @@ class IterativePosterior(Posterior):
         units[rows, np.arange(len(rows))] = 1.0
         return self._system.covariance @ self._operator.vector(units)
 
+    def conditioned_on(self) -> ConditionedOn:  # noqa: D102
+        return ConditionedOn(self.prior, self.sites, self.options)
+
     @staticmethod
-    def _solve(system: System, block: Block) -> Block:
-        """Return W^1/2 B^-1 W^1/2 of a block."""
-        return system.operator.settle(system.root * system.solve(system.root * block).x)
+    def _solve(system: System, block: Block, start: Block | None = None) -> Block:
+        """Return W^1/2 B^-1 W^1/2 of a block, from a start of B^-1 W^1/2 if there is one."""
+        return system.operator.settle(system.root * system.solve(system.root * block, start).x)
 
 
 def log_evidence(sites: Sites, quadratic: float, probes: Probes, outputs: int) -> Estimate:

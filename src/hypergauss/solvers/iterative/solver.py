@@ -8,7 +8,7 @@ import numpy as np
 
 from hypergauss.kernels import Kernel
 from hypergauss.learning.search import Objective
-from hypergauss.solvers.base import Prior, Solver
+from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.posterior import IterativePosterior
@@ -54,3 +54,9 @@ class IterativeSolver(Solver):
 
     def posterior(self, prior: Prior, sites: Sites) -> IterativePosterior:  # noqa: D102
         return IterativePosterior(prior, sites, self.workspace)
+
+    def resumed(self, prior: Prior, sites: Sites, before: Posterior, moved: np.ndarray) -> IterativePosterior:
+        """Return the posterior, whose solve begins with the earlier mean, and the prior's at vertices that are new."""
+        guess = np.tile(prior.mean, (self.num_vertices, 1))
+        guess[moved] = before.mean(np.arange(len(moved)))
+        return IterativePosterior(prior, sites, self.workspace, guess)
