@@ -16,6 +16,7 @@ from benchmarks import (
     planning,
     scale,
     sharded,
+    stream,
     tolerance,
     walk,
 )
@@ -32,6 +33,7 @@ ALL = (
     approximations,
     scale,
     sharded,
+    stream,
     labels,
     planning,
     embedding,

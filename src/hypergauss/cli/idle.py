@@ -38,7 +38,7 @@ def check_table(options: argparse.Namespace) -> None:
 
 def check_text(options: argparse.Namespace) -> None:
     """Refuse what is of text files where there is none."""
-    named = ("edges", "labels", "table", "covariates", "ratings", "vertices")
+    named = ("edges", "labels", "table", "covariates", "ratings", "vertices", "new_edges")
     given = [getattr(options, name, None) for name in named]
     files = [path for path in given if path is not None] + [
         Path(relation.partition("=")[2]) for relation in getattr(options, "relation", [])

@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 from hypergauss.cli.spreadsheets import harmless
 from hypergauss.estimators import HypergraphGPClassifier
+from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.files import written_together, written_whole
 
 _HALF = float(norm.ppf(0.95))
@@ -71,12 +72,26 @@ def predictions(model: Any, vertices: Any, observed: pd.Series | None = None) ->
     if observed is not None:
         table["observed"] = observed.reindex(vertices).to_numpy()
     if isinstance(model, HypergraphGPClassifier):
-        proba = model.predict_proba(vertices)
-        table["predicted"] = model.classes_[proba.argmax(axis=1)]
-        for column, label in enumerate(model.classes_):
-            table[f"probability_{label}"] = proba[:, column]
-        return table
-    mean, std = model.predict(vertices, return_std=True)
+        return _with_classes(table, model, model.predict_proba(vertices))
+    return _with_intervals(table, *model.predict(vertices, return_std=True))
+
+
+def new_predictions(model: Any, newcomers: Hypergraph) -> pd.DataFrame:
+    """Return a row a vertex that is new: what is predicted from its memberships, and how sure that is."""
+    table = pd.DataFrame({"vertex": [str(name) for name in newcomers.vertices]})
+    if isinstance(model, HypergraphGPClassifier):
+        return _with_classes(table, model, model.predict_proba_new(newcomers))
+    return _with_intervals(table, *model.predict_new(newcomers, return_std=True))
+
+
+def _with_classes(table: pd.DataFrame, model: HypergraphGPClassifier, proba: np.ndarray) -> pd.DataFrame:
+    table["predicted"] = model.classes_[proba.argmax(axis=1)]
+    for column, label in enumerate(model.classes_):
+        table[f"probability_{label}"] = proba[:, column]
+    return table
+
+
+def _with_intervals(table: pd.DataFrame, mean: np.ndarray, std: np.ndarray) -> pd.DataFrame:
     return table.assign(predicted=mean, std=std, low_90=mean - _HALF * std, high_90=mean + _HALF * std)
 
 

@@ -21,8 +21,6 @@ from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
 from hypergauss.solvers.sites import NaturalSites, Observations
 
-#: Sites have settled when a step changes the log evidence by less than this for each observation.
-_SETTLED = 1e-13
 #: Solvers that "auto" chooses again for another number of observations.
 _EXACT = ("dense", "low-rank")
 #: Nothing is learned.
@@ -107,7 +105,7 @@ def _settled(
     start = _start(latents, mean, codes, kind_of(latents.likelihood, inference))
     objective = task.objective(prepared, model, start)
     if isinstance(objective, SiteObjective):
-        objective.tolerance = _SETTLED
+        objective.tolerance = objective.tight
     sites, *_, value = objective.settle(model)  # type: ignore[attr-defined]
     is_known = isinstance(objective, SiteObjective)
     return Labelled(task.conditioned(model, sites, prepared), float(value) if is_known else float("nan"))
