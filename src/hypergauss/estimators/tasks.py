@@ -345,15 +345,17 @@ class LatentTask(Task):
         if isinstance(objective, SiteObjective):
             objective.tolerance = objective.tight
         # The best sites so far may be those of other hyperparameters, which learning did not end with.
-        return self.conditioned(model, objective.settle(model)[0], solver)  # type: ignore[attr-defined]
+        return self.conditioned(model, objective.settle(model)[0], solver, objective)  # type: ignore[attr-defined]
 
     def _kind(self) -> type[SiteObjective]:
         is_coupled = kind_of(self.likelihood, self.inference) == "coupled"
         return CoupledPropagation if is_coupled else _OBJECTIVES[self.inference]
 
-    def conditioned(self, model: LatentModel, sites: Any, solver: Solver) -> GaussianLatents:
-        """Return the latents given the sites that the objective ended with."""
-        objective = self.objective(solver, model, sites)
+    def conditioned(
+        self, model: LatentModel, sites: Any, solver: Solver, objective: Objective | None = None
+    ) -> GaussianLatents:
+        """Return the latents given the sites that an objective ended with, which may know more of them."""
+        objective = self.objective(solver, model, sites) if objective is None else objective
         if isinstance(objective, CoupledPropagation):
             separate, coupling = objective.separate(model, sites)
             return GaussianLatents.of(model, separate, solver, coupling)

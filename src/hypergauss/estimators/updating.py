@@ -23,6 +23,8 @@ from hypergauss.solvers.sites import NaturalSites, Observations
 
 #: Solvers that "auto" chooses again for another number of observations.
 _EXACT = ("dense", "low-rank")
+#: The share of its precision that a site keeps at least where others have lost theirs.
+_LEAST_KEPT = 0.3
 #: Nothing is learned.
 _HELD = How("auto", lambda _: None, {}, {}, False, 1, 0, 0, None)
 
@@ -86,29 +88,48 @@ def labelled_again(
     asked : str or Iterative
         The estimator's solver.
     """
-    found = [_settled(part, growth, rows, codes, inference, asked) for _, part in components(posterior)]
+    found, ahead = [], None
+    for _, part in components(posterior):
+        settled, ahead = _settled(part, growth, rows, codes, inference, asked, ahead)
+        found.append(settled)
     if isinstance(posterior, MixedLatents):
         return Labelled(MixedLatents(tuple(each.posterior for each in found), posterior.weights), found[0].log_evidence)
     return found[0]
 
 
 def _settled(
-    latents: GaussianLatents, growth: Growth, rows: np.ndarray, codes: np.ndarray, inference: str, asked: Choice
-) -> Any:
-    first = latents.posteriors[0]
-    prior, _, solver, inducing = first.conditioned_on()
+    latents: GaussianLatents,
+    growth: Growth,
+    rows: np.ndarray,
+    codes: np.ndarray,
+    inference: str,
+    asked: Choice,
+    ahead: NaturalSites | None,
+) -> tuple[Any, NaturalSites]:
+    """Return latents whose sites have settled again, and how far the sites have moved.
+
+    Sites at other hyperparameters move much alike: those of one component go ahead as those of the last one went.
+    """
+    prior, _, solver, inducing = latents.posteriors[0].conditioned_on()
     kernel = growth.kernel(prior.kernel)
     mean = np.concatenate([part.prior.mean for part in latents.posteriors])
     model = LatentModel(kernel, latents.likelihood, mean)
     prepared = _solver(growth, kernel, rows, solver, inducing, asked)
     task = LatentTask(latents.likelihood, rows, codes, inference=inference, batch_size=None, how=_HELD)
     start = _start(latents, mean, codes, kind_of(latents.likelihood, inference))
-    objective = task.objective(prepared, model, start)
+    objective = task.objective(prepared, model, start if ahead is None else _moved(start, ahead))
+    is_exact = isinstance(objective, SiteObjective)
     if isinstance(objective, SiteObjective):
         objective.tolerance = objective.tight
     sites, *_, value = objective.settle(model)  # type: ignore[attr-defined]
-    is_known = isinstance(objective, SiteObjective)
-    return Labelled(task.conditioned(model, sites, prepared), float(value) if is_known else float("nan"))
+    found = Labelled(task.conditioned(model, sites, prepared, objective), float(value) if is_exact else float("nan"))
+    return found, NaturalSites(*(there - here for there, here in zip(sites, start, strict=True)))
+
+
+def _moved(sites: NaturalSites, by: NaturalSites) -> NaturalSites:
+    """Return sites elsewhere, with precisions that keep a part of what they are at least."""
+    precision = np.maximum(sites.precision + by.precision, _LEAST_KEPT * sites.precision)
+    return NaturalSites(sites.shift + by.shift, precision)
 
 
 def _start(latents: GaussianLatents, mean: np.ndarray, codes: np.ndarray, kind: str) -> NaturalSites:

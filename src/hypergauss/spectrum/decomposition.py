@@ -18,7 +18,7 @@ from hypergauss.exceptions import NumericalError
 from hypergauss.operators import column_slices
 
 #: Up to this many entries a dense SVD is as quick as the Gram matrix, and needs no care.
-_DENSE_ENTRIES = 200_000
+_DENSE_ENTRIES = 10_000
 #: Squaring loses singular values below sqrt(eps); those under this are computed again without squaring.
 _SMALL = 1e-3
 #: B'x / s is orthonormal to some eps / s^2: under this singular value it is made so.
