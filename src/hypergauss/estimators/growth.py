@@ -41,11 +41,16 @@ class Growth:
         #: Where each vertex that was there stands now.
         self.moved = new.vertices.get_indexer(old.vertices)
         self.keeps_vertices = old.vertices.equals(new.vertices)
+        pairs = zip(old.relations.values(), new.relations.values(), strict=True)
+        #: Whether only observations are new, and every kernel stays the very same.
+        self.is_nothing = self.keeps_vertices and covariates is None and all(_is_unchanged(*pair) for pair in pairs)
         self._spectra: dict[tuple[Any, ...], Spectrum] = {}
         self._origins: dict[int, tuple[Spectrum, list[str]]] = {}
 
     def kernel(self, kernel: Kernel, label: str | None = None) -> Kernel:
         """Return the same kernel on the grown vertices; a label tells which relation it is of, where sums have them."""
+        if self.is_nothing:
+            return kernel
         if isinstance(kernel, Standardised):
             return parameters.with_value(kernel, ("part",), self.kernel(kernel.part, label))
         if isinstance(kernel, SpectralKernel):
