@@ -163,7 +163,12 @@ def main(*, quick: bool) -> None:
                 )
         columns = ("way", "accuracy", "log density", "less that of fitting", "processor", "faster (with predictions)")
         tables.append(table(f"Newcomers, {title}", columns, rows))
-    notes.append(f"In the end {stream[-1].hypergraph}. One sequence, replayed once; nothing was tuned on it.")
+    notes.append(f"In the end {stream[-1].hypergraph}.")
+    notes.append(
+        "There is one sequence, and it was replayed before: the start from 80, and learning again at twice the "
+        "memberships in place of twice the legislators (-0.199 nats averaged, -0.178 at the mode), came after a first "
+        "replay from 40 had been seen. The targets and `update` itself were not changed by it."
+    )
     publish("stream", tables, notes, quick=quick)
 
 
