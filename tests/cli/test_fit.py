@@ -283,3 +283,33 @@ def test_few_labelled_vertices_without_hyperedges_are_isolated_and_said(folder, 
     code, out, _ = run(capsys, *arguments, tmp_path / "b", "--isolated")
     assert code == 0
     assert "nobody" in out
+
+
+def test_vertices_that_are_new_are_predicted_from_their_memberships(folder, fitted, tmp_path, capsys):
+    edges = pd.read_csv(folder / "edges.csv", dtype=str)
+    joined = edges["what"].unique()[:3]
+    pd.DataFrame({"who": ["eva", "eva", "7"], "what": joined}).to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = run(capsys, "predict", fitted / "model.hypergauss", "--new-edges", tmp_path / "new.csv", "--json")
+    assert code == 0, err
+    table = pd.DataFrame(json.loads(out)["predictions"])
+    assert table["vertex"].tolist() == ["eva", "7"]
+    model = hg.load(fitted / "model.hypergauss")
+    expected = model.predict_new({"eva": list(joined[:2]), "7": [joined[2]]})
+    np.testing.assert_allclose(table["predicted"], expected, rtol=1e-9)
+    assert (table["low_90"] < table["predicted"]).all()
+
+
+@pytest.mark.parametrize(
+    ("rows", "more", "message"),
+    [
+        ({"who": ["eva"], "what": ["nothing"]}, (), "must be in hyperedges that the model knows (6"),
+        ({"who": ["003"], "what": ["1"]}, (), "must be of new vertices. Got '003', which the model knows"),
+        ({"who": ["eva"], "what": ["1"]}, ("--labels", "x.csv"), "and nothing else. Leave out the other files"),
+    ],
+)
+def test_new_vertices_that_cannot_be_predicted_are_told_in_a_sentence(fitted, tmp_path, capsys, rows, more, message):
+    pd.DataFrame(rows).to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = run(capsys, "predict", fitted / "model.hypergauss", "--new-edges", tmp_path / "new.csv", *more)
+    assert code != 0
+    assert out == ""
+    assert message in " ".join(err.split())

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import norm
 
 from hypergauss import Hypergraph, Spectrum
-from hypergauss.kernels import Bernstein, Linear, Matern, SquaredExponential
+from hypergauss.kernels import Bernstein, Linear, Matern, SquaredExponential, Standardised, Walk
 from hypergauss.solvers import GaussianModel, Observations, Posterior, Prior, Sites, condition
 from hypergauss.solvers.dense import DensePosterior, DenseSolver
 from hypergauss.solvers.low_rank import LowRankPosterior, LowRankSolver
@@ -130,3 +130,25 @@ def test_weights_of_observations_are_the_same_by_every_route(hypergraph, rng):
         dual = posterior.dual_weights()
         np.testing.assert_allclose(dual, inverse @ (sites.mean - 0.3), atol=1e-10)
         np.testing.assert_allclose(Posterior.dual_weights(posterior), dual, atol=1e-9)
+
+
+def test_few_new_sites_are_an_update_of_low_rank_and_many_are_conditioned_anew(monkeypatch):
+    H = random_hypergraph(60, 24, seed=2)
+    kernel = Standardised(Walk(Spectrum.of(H)), level=1.0)
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((50, 2))
+    prior = Prior(kernel, np.array([0.3, -0.1]))
+    before = LowRankPosterior(prior, Sites(np.arange(40), z[:40], np.full(40, 0.2)))
+    variance = np.full(50, 0.2)
+    variance[3] = 0.1  # measured once more
+    for size, is_few in ((42, True), (50, False)):
+        sites = Sites(np.arange(size), z[:size], variance[:size])
+        anew = LowRankPosterior(prior, sites)
+        with monkeypatch.context() as patch:
+            if is_few:
+                patch.setattr(LowRankPosterior, "_anew", None)
+            found = LowRankSolver(kernel, sites.rows).resumed(prior, sites, before, np.arange(60))
+        everyone = np.arange(60)
+        np.testing.assert_allclose(found.mean(everyone), anew.mean(everyone), atol=1e-10)
+        np.testing.assert_allclose(found.variance(everyone), anew.variance(everyone), atol=1e-10)
+        assert found.log_evidence == pytest.approx(anew.log_evidence, abs=1e-9)

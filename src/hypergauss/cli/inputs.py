@@ -92,6 +92,29 @@ def _are_lists(path: Path, options: argparse.Namespace, of: str) -> bool:
     return looks_like_lists(existing_file(path), separator=separator(options, of), encoding=encoding(options, of))
 
 
+def newcomers(path: Path, H: Any, options: argparse.Namespace) -> Hypergraph:
+    """Read memberships of new vertices in the hyperedges of a model, which are found by their text."""
+    if not isinstance(H, Hypergraph):
+        raise ValueError(
+            "--new-edges is for models of one hypergraph. Got a model of "
+            f"{'a graph' if not isinstance(H, dict) else 'several relations'}. Use `predict_new` in Python."
+        )
+    found = (
+        read_hif(path) if path.suffix.lower() == ".json" else read_table(path, **reading(path, options, "new-edges"))
+    )
+    own = {str(name): name for name in H.edges}
+    unknown = [str(name) for name in found.edges if str(name) not in own]
+    if unknown:
+        near = _checks.did_you_mean(unknown[0], list(own)[:5000])
+        raise ValueError(
+            f"--new-edges must be in hyperedges that the model knows ({H.num_edges:,}). Got {unknown[0]!r}"
+            f"{_checks.others(len(unknown) - 1)}.{near} Take in new ones with `update` in Python."
+        )
+    edges = unique_index([own[str(name)] for name in found.edges], of="edges")
+    vertices = unique_index([str(name) for name in found.vertices], of="vertices")
+    return Hypergraph(found.incidence, vertices=vertices, edges=edges, weights=found.weights)
+
+
 def _with_text_names(H: Hypergraph) -> Hypergraph:
     vertices, edges = (
         unique_index([str(name) for name in index], of=of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import sys
 import tempfile
@@ -16,7 +17,9 @@ import pandas as pd
 
 from hypergauss.cli.spreadsheets import harmless
 from hypergauss.estimators import HypergraphGPClassifier
+from hypergauss.estimators.grown_relations import with_newcomers
 from hypergauss.estimators.observation_models import is_gaussian
+from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.files import written_together, written_whole
 
 
@@ -84,6 +87,12 @@ def predictions(model: Any, vertices: Any, observed: pd.Series | None = None) ->
         for label, probability in zip(model.levels_, model.predict_proba(vertices).T, strict=True):
             table[f"probability_{label:g}" if isinstance(label, float) else f"probability_{label}"] = probability
     return table
+
+
+def new_predictions(model: Any, newcomers: Hypergraph) -> pd.DataFrame:
+    """Return a row a vertex that is new: what a model that has taken them in predicts, and how sure that is."""
+    relations, names = with_newcomers(model.H, newcomers)
+    return predictions(copy.copy(model).update(relations), names)
 
 
 def write_csv(table: pd.DataFrame, path: Path, *, overwrite: bool) -> None:

@@ -211,6 +211,12 @@ def _predict(commands: argparse._SubParsersAction) -> None:
     predict.add_argument("model", type=Path, help="a file that `hypergauss fit` or `hypergauss.save` has written")
     predict.add_argument("--vertices", type=Path, metavar="FILE", help="a table whose first column names them (all)")
     predict.add_argument("--labels", type=Path, metavar="FILE", help="a table of vertices and labels, to be scored")
+    predict.add_argument(
+        "--new-edges",
+        type=Path,
+        metavar="FILE",
+        help="a table of memberships of vertices that are new, a vertex and a hyperedge in each row: predict these",
+    )
     predict.add_argument("--out", type=Path, metavar="FILE", help="a CSV file (the screen)")
     predict.add_argument("--overwrite", action="store_true", help="replace a file that is there")
     _text(predict)

@@ -13,7 +13,8 @@ from hypergauss import _checks, metrics
 from hypergauss._progress import displayed
 from hypergauss.analysis.suggestions import suggest_vertices
 from hypergauss.cli import idle
-from hypergauss.cli.outputs import predictions, print_csv, say, say_json, write_csv
+from hypergauss.cli.inputs import newcomers
+from hypergauss.cli.outputs import new_predictions, predictions, print_csv, say, say_json, write_csv
 from hypergauss.cli.reading import read
 from hypergauss.cli.spreadsheets import as_named
 from hypergauss.cli.targets import check_first_line, labels
@@ -43,6 +44,10 @@ def predict(options: argparse.Namespace) -> None:
 
 def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, float] | None]:
     """Return a row for each vertex asked for, and the scores of labels if there are any."""
+    if options.new_edges is not None:
+        if options.vertices is not None or options.labels is not None:
+            raise ValueError("--new-edges predicts vertices that are new, and nothing else. Leave out the other files.")
+        return new_predictions(model, newcomers(options.new_edges, model.H, options)), None
     known = {str(name) for name in model.vertices_}
     task = "classification" if isinstance(model, HypergraphGPClassifier) else "regression"
     observed = None if options.labels is None else labels(options.labels, options, task=task, known=known)

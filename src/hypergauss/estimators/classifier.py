@@ -6,22 +6,25 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 
 from hypergauss import _checks, parameters
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import fit
+from hypergauss.estimators.growing_classifier import GrowingClassifier
+from hypergauss.estimators.labels import check_labels, once_each
 from hypergauss.estimators.levels import numbered
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.silence import warn_of_silence
-from hypergauss.estimators.tasks import INFERENCES, LatentTask, kind_of
+from hypergauss.estimators.tasks import INFERENCES, LatentTask, kind_of, resolved
 from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names
-from hypergauss.estimators.vertices import VertexEstimator, in_order_of, report_plan, warn_unless_converged
+from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import as_list, plain
+from hypergauss.hypergraph.names import as_list
 from hypergauss.inference.calibration import best_temperature, held_out_probabilities, tempered
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
@@ -35,7 +38,7 @@ from hypergauss.solvers.work import Work, coupled_is_affordable
 LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
 
-class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
+class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
     r"""Gaussian process classification of vertices, by expectation propagation unless asked otherwise.
 
     Each class has a latent function f_c ~ GP(mean_c, kernel), or two classes have one; the label is drawn from them by
@@ -127,6 +130,8 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         T of the calibration; 1 where there is none. Below 1, the model alone was timid, above, too sure.
     vertices_ : Index
         The names of all vertices.
+    labels_ : Series
+        The label of each labelled vertex, by name.
     hyperparameters_, hyperparameter_covariance_, size_exponent_, size_exponent_profile_, relation_weights_
         As for `HypergraphGPRegressor`.
     solver_, n_iter_
@@ -202,7 +207,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             _checks.flag("calibrate", self.calibrate)
         names = as_list(X)
         given = in_order_of(X, names, y, argument="y")
-        labels = _check_labels(given)
+        labels = check_labels(given)
         _checks.same_length("vertices", len(names), "y", len(labels))
         batch_size = self._check_inference()
         codes, classes = numbered(labels, given, is_ordinal=self._is_ordinal)
@@ -218,7 +223,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         )
         if blueprint.is_iterative(self.solver):
             likelihood, inference = self._way(classes, codes, is_variational=True, is_coupled=False)
-        rows, codes = _once_each(blueprint.domain.rows(names), codes, names)
+        rows, codes = once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
             report_plan(report, blueprint)
             learns = self.learn and self.inference != "mcmc"
@@ -237,6 +242,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         self._keep(blueprint, fitted)
         self.classes_ = classes
         self.temperature_ = self._temperature(codes, inference)
+        self.labels_ = pd.Series(classes[codes], index=self.vertices_[rows])
         self.elbo_ = fitted.learned.log_evidence
         self.elbo_trace_ = fitted.learned.trace
         self.draws_ = self.posterior_.draws if isinstance(self.posterior_, SampledLatents) else None
@@ -279,7 +285,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
             )
         if as_counts and not is_variational and self.likelihood == "auto":
             return likelihood, "dirichlet"
-        return likelihood, _resolved(self.inference, likelihood, is_variational=is_variational)
+        return likelihood, resolved(self.inference, likelihood, is_variational=is_variational)
 
     def _temperature(self, codes: np.ndarray, inference: str) -> float:
         """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
@@ -345,7 +351,7 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
     def score(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> float:
         """Return the share of named vertices, shape (m,), whose most probable class is their label."""
         names = as_list(X)
-        labels = _check_labels(in_order_of(X, names, y, argument="y"))
+        labels = check_labels(in_order_of(X, names, y, argument="y"))
         _checks.same_length("vertices", len(names), "y", len(labels))
         predicted = self.predict_proba(names).argmax(axis=1)
         return float(np.average(predicted == _checks.positions(labels, self.classes_), weights=sample_weight))
@@ -395,29 +401,6 @@ class HypergraphGPClassifier(ClassifierMixin, VertexEstimator):
         return self.posterior_.sample(rows, count, rng)
 
 
-def _check_labels(y: Any) -> np.ndarray:
-    """Return labels as a 1-D array without missing ones and without numbers that are measurements."""
-    if y is None:
-        raise ValueError("Learning requires y to be passed, but the target y is None.")
-    if not isinstance(y, list | tuple) and np.ndim(y) == 2 and np.shape(y)[1] == 1:
-        y = column_or_1d(y, warn=True)
-    labels = _checks.labels("y", y, missing="Leave unlabelled vertices out: they are what is predicted.")
-    fractions = labels[labels != np.round(labels)] if labels.dtype.kind == "f" else labels[:0]
-    if len(fractions):
-        raise ValueError(
-            f"Unknown label type: `y` must hold classes. Got continuous numbers such as {fractions[0]}. "
-            "Use `HypergraphGPRegressor` for measurements."
-        )
-    return labels
-
-
-def _resolved(inference: str, likelihood: Classification, *, is_variational: bool) -> str:
-    """Return how to infer where that is left to us: by expectation propagation, if likelihood and solver have it."""
-    if inference != "auto":
-        return inference
-    return "ep" if likelihood.can_propagate and not is_variational else "variational"
-
-
 def _make_likelihood(
     likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, usual: str
 ) -> Classification:
@@ -440,15 +423,3 @@ def _make_likelihood(
     if likelihood == "ordinal":
         return OrderedProbit.from_labels(codes)
     return Softmax(len(classes)) if likelihood == "softmax" else RobustMax(len(classes))
-
-
-def _once_each(rows: np.ndarray, codes: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return each labelled vertex once, refusing one with two labels."""
-    unique, first, back = np.unique(rows, return_index=True, return_inverse=True)
-    clash = np.flatnonzero(codes[first][back] != codes)
-    if len(clash):
-        raise ValueError(
-            f"`vertices` must have one label each. Got two for {plain(names[clash[0]])!r}"
-            f"{_checks.others(len(clash) - 1)}. Decide on one, or leave the vertex out."
-        )
-    return unique, codes[first]

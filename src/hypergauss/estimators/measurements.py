@@ -17,13 +17,15 @@ from hypergauss.estimators.defaults import (
 from hypergauss.estimators.levels import numbered
 from hypergauss.estimators.observation_models import is_ordinal
 from hypergauss.estimators.parts import chosen_part
-from hypergauss.estimators.tasks import Attempt, How, LatentTask
+from hypergauss.estimators.tasks import How, LatentTask
 from hypergauss.hypergraph.names import plain
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
+from hypergauss.learning.search import Objective
 from hypergauss.likelihoods import Likelihood, Measurement, OrderedProbit, Poisson, StudentT
+from hypergauss.solvers.base import Solver
 from hypergauss.solvers.sites import NaturalSites
 
 #: More levels than this are measurements.
@@ -202,10 +204,15 @@ class MeasurementTask(LatentTask):
         """Return the log evidence of y from that of the scaled target."""
         return attempt_value - len(self.y) * float(np.log(self.target.scale))
 
-    def _conditioned(self, attempt: Attempt) -> GaussianLatents:
-        """Return the latents given the sites that an attempt ended with, both in the units of y."""
+    def conditioned(
+        self,
+        model: LatentModel,
+        sites: Any,
+        solver: Solver,
+        objective: Objective | None = None,  # noqa: ARG002
+    ) -> GaussianLatents:
+        """Return the latents given sites, both in the units of y."""
         centre, scale = self.target.centre, self.target.scale
-        sites = attempt.learned.state
         precision = sites.precision / scale**2
         moved = NaturalSites(sites.shift / scale + precision * centre, precision)
-        return GaussianLatents.of(self.reported(attempt.learned.model), moved, attempt.solver, unit=scale)
+        return GaussianLatents.of(self.reported(model), moved, solver, unit=scale)

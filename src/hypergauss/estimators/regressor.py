@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.defaults import default_priors, priors_around
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
-from hypergauss.estimators.measured import MeasuredVertices
+from hypergauss.estimators.growing_regressor import GrowingRegressor
 from hypergauss.estimators.measurements import MeasurementTask, centre_and_scale, check_once_each, target_of
 from hypergauss.estimators.observation_models import (
     check_likelihood,
@@ -55,7 +54,7 @@ class _Learned(NamedTuple):
         return self.fitted.posterior.log_evidence + self.log_slope
 
 
-class HypergraphGPRegressor(MeasuredVertices):
+class HypergraphGPRegressor(GrowingRegressor):
     r"""Gaussian process regression on vertices: y = mean + f(vertex) + noise, f ~ GP(0, kernel), exact.
 
     Or log y, or y through another likelihood: errors of heavy tails, counts, ordered levels.
@@ -193,6 +192,9 @@ class HypergraphGPRegressor(MeasuredVertices):
         ``explain`` and ``leave_one_out`` are this posterior's.
     vertices_ : Index
         The names of all vertices.
+    observations_ : Observations or None
+        The measurements on the scale of ``transform_``, those of one vertex merged; vertices are indices of
+        ``vertices_``. None with another likelihood than "gaussian".
 
     Examples
     --------
@@ -297,21 +299,13 @@ class HypergraphGPRegressor(MeasuredVertices):
         self.transform_, self.transform_evidence_ = best.transform.name, None
         if transform == "auto":
             self.transform_evidence_ = {each.transform.name: each.log_evidence for each in found}
-        self.levels_ = None
+        self.levels_, self.observations_ = None, best.task.measured
         self.noise_variance_ = None if measured.known_variance is not None else _noise(best.task, fitted)
         self.mean_ = float(model.mean[0]) if self._flat else model.mean
-        self.__dict__.pop("log_marginal_likelihood_", None)  # of an earlier fit
-        self._log_slope = best.log_slope
-        if not self.posterior_.is_by_products:
-            _ = self.log_marginal_likelihood_
+        self._keep_log_evidence(best.log_slope)
         self.learning_trace_ = fitted.learned.trace
         self.draws_ = fitted.draws
         return self
-
-    @cached_property
-    def log_marginal_likelihood_(self) -> float:
-        """The log evidence; where it is an estimate, it is made when first read."""
-        return self.posterior_.log_evidence + self._log_slope
 
     def _check_inference(self) -> bool:
         """Return whether hyperparameters are drawn, after checks that they can be."""
@@ -364,8 +358,9 @@ class HypergraphGPRegressor(MeasuredVertices):
         warn_unless_converged(fitted.learned, self.max_iterations)
         self._warn_of_silence(blueprint, fitted, self._reasons_for_little(target.y, len(rows), len(rows)))
         self._keep(blueprint, fitted)
-        self.draws_ = None
+        self.draws_ = self.observations_ = None
         self._flat, self.levels_, self.noise_variance_ = True, target.levels, None
+        self._log_slope = 0.0
         self.__dict__["log_marginal_likelihood_"] = task.log_evidence(fitted.learned.log_evidence)
         self.transform_, self.transform_evidence_ = "none", None
         self.mean_ = float(fitted.model.mean[0])

@@ -375,25 +375,25 @@ class LatentTask(Task):
         if isinstance(objective, SiteObjective):
             objective.tolerance = objective.tight
         # The best sites so far may be those of other hyperparameters, which learning did not end with.
-        return self._conditioned(Attempt(learned._replace(state=objective.settle(model)[0]), solver))  # type: ignore[attr-defined]
+        return self.conditioned(model, objective.settle(model)[0], solver, objective)  # type: ignore[attr-defined]
 
     def _kind(self) -> type[SiteObjective]:
         is_coupled = kind_of(self.likelihood, self.inference) == "coupled"
         return CoupledPropagation if is_coupled else _OBJECTIVES[self.inference]
 
-    def _conditioned(self, attempt: Attempt) -> GaussianLatents:
-        """Return the latents given the sites that an attempt ended with."""
-        model, sites, solver = attempt.learned.model, attempt.learned.state, attempt.solver
-        objective = self.objective(solver, model, sites)
+    def conditioned(
+        self, model: LatentModel, sites: Any, solver: Solver, objective: Objective | None = None
+    ) -> GaussianLatents:
+        """Return the latents given the sites that an objective ended with, which may know more of them."""
+        objective = self.objective(solver, model, sites) if objective is None else objective
         if isinstance(objective, CoupledPropagation):
             separate, coupling = objective.separate(model, sites)
             return GaussianLatents.of(model, separate, solver, coupling)
         return GaussianLatents.of(model, sites, solver)
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
-        return MixedLatents(
-            tuple(self._conditioned(point) for _, point in points), np.array([weight for weight, _ in points])
-        )
+        found = (self.conditioned(point.learned.model, point.learned.state, point.solver) for _, point in points)
+        return MixedLatents(tuple(found), np.array([weight for weight, _ in points]))
 
     def averages(self, attempt: Attempt) -> bool:  # noqa: D102
         return self.inference != "mcmc" and self.batch_size is None and super().averages(attempt)
@@ -421,6 +421,13 @@ class LatentTask(Task):
             state=found.sites,
         )
         return Attempt(learned, solver_for(kernel, self.rows, inducing=inducing))
+
+
+def resolved(inference: str, likelihood: Likelihood, *, is_variational: bool) -> str:
+    """Return how to infer where that is left to us: by expectation propagation, if likelihood and solver have it."""
+    if inference != "auto":
+        return inference
+    return "ep" if likelihood.can_propagate and not is_variational else "variational"
 
 
 def kind_of(likelihood: Likelihood, inference: str) -> str:

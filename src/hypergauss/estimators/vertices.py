@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
@@ -16,7 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import _checks, parameters
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
+from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import Fitted
+from hypergauss.estimators.grown_relations import Relations, grown, with_newcomers
+from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.inducing import inducing_for
 from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
 from hypergauss.estimators.summary import Summary, summarise
@@ -172,6 +176,63 @@ class VertexEstimator(BaseEstimator):
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return bundle | {"text/html": as_html(self)} if hasattr(self, "vertices_") else bundle
 
+    def _growth(self, H: Relations | None, covariates: Any) -> tuple[Growth, dict[str, Any]]:
+        """Return what becomes of the vertices, and the parameters that say so from then on."""
+        check_is_fitted(self)
+        relations = grown(self.H, H)
+        old, new = Domain.of(self.H), Domain.of(relations)
+        if covariates is not None and (self.covariates is None or isinstance(self.covariates, Kernel)):
+            raise ValueError(
+                "`covariates` must be of a model that has a table of them. Got some for one that has none, or a kernel "
+                "in their place. Leave them out, or fit again."
+            )
+        parameters_now: dict[str, Any] = {"H": relations}
+        table = None
+        if self.covariates is not None and not isinstance(self.covariates, Kernel):
+            parameters_now["covariates"] = self.covariates if covariates is None else covariates
+            if are_many(self.covariates):
+                self._check_features_stay(Growth(old, new), covariates)
+            elif covariates is not None or not old.vertices.equals(new.vertices):
+                table = new.table(parameters_now["covariates"])
+        growth = Growth(old, new, table)
+        for name in ("kernel", "covariates"):
+            if isinstance(getattr(self, name), Kernel):
+                parameters_now[name] = growth.kernel(getattr(self, name))
+        return growth, parameters_now
+
+    @staticmethod
+    def _check_features_stay(growth: Growth, covariates: Any) -> None:
+        if covariates is not None or not growth.is_nothing:
+            raise ValueError(
+                "Many features are known by directions that all vertices decide on, and smoothed over the relations: "
+                "a model of them takes in observations alone. Got other vertices, hyperedges or covariates. Fit again."
+            )
+
+    def _with_newcomers(self, memberships: Any, covariates: Any) -> tuple[Any, list[Any]]:
+        """Return a model that has taken in new vertices, and their names; this one stays as it is."""
+        check_is_fitted(self)
+        relations, names = with_newcomers(self.H, memberships)
+        grown: Any = copy.copy(self)
+        return grown.update(relations, covariates=covariates), names
+
+    def _known(self, name: str) -> Any:
+        """Return what was observed, which files of earlier versions do not have."""
+        held = getattr(self, name)
+        if held is None:
+            raise ValueError(
+                "The model must hold its observations to be updated. Got one from a file of an earlier version, "
+                "which has none. Fit again."
+            )
+        return held
+
+    def _keep_grown(self, growth: Growth, parameters_now: dict[str, Any], posterior: Any) -> None:
+        """Make public what has changed; hyperparameters, and all else that was learned, have not."""
+        self.kernel_ = growth.kernel(self.kernel_)
+        self.set_params(**parameters_now)
+        self.vertices_ = growth.new.vertices
+        self.posterior_ = posterior
+        self.solver_ = posterior.solver
+
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
         check_is_fitted(self)
         return Domain(self.vertices_, {}).rows(X)
@@ -217,6 +278,16 @@ def in_order_of(X: Any, names: Sequence[Any] | np.ndarray | pd.Index, values: An
             f"the order of `X` without an index: `{argument}.to_numpy()`."
         )
     return values.iloc[[position[name] for name in wanted]]
+
+
+def half_given(X: Any) -> ValueError:
+    """Return the refusal of vertices without observations, or the other way round."""
+    return ValueError(f"`X` and `y` go together. Got `{'y' if X is None else 'X'}` alone. Pass both, or neither.")
+
+
+def nothing_given() -> ValueError:
+    """Return the refusal of an update with nothing."""
+    return ValueError("There must be something to take in. Got nothing. Pass `H`, or `X` and `y`, or all three.")
 
 
 def warn_unless_converged(learned: Learned, max_iterations: int) -> None:

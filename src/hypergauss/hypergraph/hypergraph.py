@@ -10,7 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from hypergauss.hypergraph import assembly, views
+from hypergauss.hypergraph import assembly, growth, views
 from hypergauss.hypergraph.attributes import Attributes, copied
 from hypergauss.hypergraph.frozen import freeze, freeze_sparse
 from hypergauss.hypergraph.graph import Graph
@@ -310,8 +310,7 @@ class Hypergraph:
 
         A hyperedge keeps those of its members that stay; one that loses all is kept, empty.
         """
-        incidence, weights = self._incidence, self._weights
-        vertex_index, edge_index = self._vertices, self._edges
+        incidence, vertex_index, edge_index, weights = self._parts
         if vertices is not None:
             rows = self.vertex_rows(vertices)
             incidence, vertex_index = incidence[rows], unique_index(vertex_index[rows], of="vertices")
@@ -332,22 +331,53 @@ class Hypergraph:
 
         This aligns several relations, each known for some of the vertices, on one vertex set.
         """
-        index = unique_index(vertices, of="vertices")
-        rows = locate(
-            index,
-            self._vertices,
-            argument="vertices",
-            owner=f"the {len(index):,} given names",
-            cure="Name every vertex of the hypergraph, or take a `subhypergraph` first.",
+        return self._grown(growth.on_vertices(self._parts, vertices))
+
+    def with_edges(
+        self,
+        edges: Mapping[Any, growth.Members] | Sequence[growth.Members],
+        weights: Iterable[float] | Mapping[Any, float] | None = None,
+    ) -> Hypergraph:
+        """Return the hypergraph with further hyperedges, as `from_edges` takes them; unknown members are new vertices.
+
+        What was there keeps its place, names, weights and attributes; new vertices and hyperedges come last.
+
+        Examples
+        --------
+        >>> H = Hypergraph.from_edges({"bill 1": ["ana", "luis"]})
+        >>> H.with_edges({"bill 2": ["luis", "eva"]}).vertices.tolist()
+        ['ana', 'luis', 'eva']
+        """
+        return self._grown(growth.with_edges(self._parts, edges, weights))
+
+    def with_members(self, members: Mapping[Any, growth.Members]) -> Hypergraph:
+        """Return the hypergraph with further members of its hyperedges, ``{hyperedge: members}``.
+
+        Members that are not known yet are new vertices, and come last; a dict ``{vertex: number}`` says how strongly
+        each takes part.
+
+        Examples
+        --------
+        >>> H = Hypergraph.from_edges({"bill 1": ["ana", "luis"], "bill 2": ["luis"]})
+        >>> H.with_members({"bill 1": ["eva"], "bill 2": ["eva", "ana"]})
+        Hypergraph(3 vertices, 2 hyperedges, 6 incidences)
+        """
+        return self._grown(growth.with_members(self._parts, members))
+
+    def without(self, vertices: Iterable[Any] = (), edges: Iterable[Any] = ()) -> Hypergraph:
+        """Return the hypergraph without some vertices and hyperedges; one that loses all its members stays, empty."""
+        return self.subhypergraph(
+            growth.others(self._vertices, vertices, of="vertices"), growth.others(self._edges, edges, of="edges")
         )
-        moved = sp.csr_array((np.ones(len(rows)), (rows, np.arange(len(rows)))), shape=(len(index), len(rows)))
-        return Hypergraph(
-            sp.csr_array(moved @ self._incidence),
-            vertices=index,
-            edges=self._edges,
-            weights=self._weights.copy(),
-            attributes=self._attributes,
-        )
+
+    @property
+    def _parts(self) -> growth.Grown:
+        return growth.Grown(self._incidence, self._vertices, self._edges, self._weights)
+
+    def _grown(self, parts: growth.Grown) -> Hypergraph:
+        incidence, vertices, edges, weights = parts
+        notes = self._attributes._replace(absent=growth.still_absent(self._attributes.absent, parts))
+        return Hypergraph(incidence, vertices=vertices, edges=edges, weights=weights, attributes=notes)
 
     def with_attributes(self, **attributes: Any) -> Hypergraph:
         """Return the same hypergraph with some `Attributes` replaced, by field: ``vertices``, ``edges``, ...

@@ -118,6 +118,19 @@ class CoupledPropagation(SiteObjective):
         shift = here.effective.T + sites.precision * model.mean
         return NaturalSites(shift, sites.precision), here.factor
 
+    @staticmethod
+    def joined(separate: NaturalSites, mean: np.ndarray, y: np.ndarray) -> NaturalSites:
+        """Return the factors' sites that `separate` made these of.
+
+        The shifts relative to the prior means are s_c + a_c u. The s_c of a vertex add up to 0, which gives u; the nu
+        of its own class is 0 and its a is 1, which gives N = beta s_y, and nu_c = N a_c / beta - s_c.
+        """
+        a = separate.precision
+        effective, beta = separate.shift - a * mean, a.sum(axis=1, keepdims=True)
+        s = effective - a * effective.sum(axis=1, keepdims=True) / beta
+        own = np.asarray(y).astype(int)[:, None] == np.arange(a.shape[1])
+        return NaturalSites(np.where(own, 0.0, a * s[own][:, None] - s), np.where(own, 1.0, a))
+
     def _given(self, model: LatentModel, sites: NaturalSites) -> _Coupled:
         """Return the latents given sites, as they stand if the latest evaluation ended there."""
         if self._latest is not None and self._latest[0] is model and self._latest[1] is sites:

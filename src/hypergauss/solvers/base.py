@@ -171,6 +171,20 @@ class Solver(ABC):
     def posterior(self, prior: Prior, sites: Sites) -> Posterior:
         """Return the prior given sites at the solver's vertices."""
 
+    def resumed(self, prior: Prior, sites: Sites, before: Posterior, moved: np.ndarray) -> Posterior:  # noqa: ARG002
+        """Return the same posterior, from one before growth: a place to start from for a solver that iterates.
+
+        Parameters
+        ----------
+        prior, sites
+            As for `posterior`.
+        before : Posterior
+            An earlier one, on some of the vertices and given some of the sites.
+        moved : array of int
+            Where each of its vertices stands now.
+        """
+        return self.posterior(prior, sites)
+
 
 class ExactSolver(Solver):
     """A solver whose values are exact, or an exact bound, and so are their gradients."""
@@ -241,6 +255,15 @@ class LeaveOneOut(NamedTuple):
     variance: np.ndarray
 
 
+class ConditionedOn(NamedTuple):
+    """What a posterior is made of: prior and sites, the solver or its settings, and inducing variables if any."""
+
+    prior: Prior
+    sites: Sites
+    solver: Any
+    inducing: Any = None
+
+
 class Posterior(ABC):
     """The Gaussian process given its sites. Vertices are indices; variances are those of the latent function.
 
@@ -264,6 +287,10 @@ class Posterior(ABC):
         #: For each vertex its position among the sites, or -1.
         self.position = np.full(prior.kernel.num_vertices, -1)
         self.position[sites.rows] = np.arange(len(sites.rows))
+
+    def conditioned_on(self) -> ConditionedOn:
+        """Return what `choose.condition` makes the same posterior of."""
+        return ConditionedOn(self.prior, self.sites, self.solver)
 
     @abstractmethod
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:

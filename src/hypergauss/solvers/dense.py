@@ -95,7 +95,7 @@ class DenseSolver(ExactSolver):
         return kernel.pull_back(self.inputs, self.inputs, left @ right.T)
 
     def posterior(self, prior: Prior, sites: Sites) -> DensePosterior:  # noqa: D102
-        return DensePosterior(prior, sites)
+        return DensePosterior(prior, sites, self._covariance(prior.kernel))
 
 
 class _DenseLatent(NamedTuple):
@@ -177,9 +177,10 @@ class DensePosterior(Posterior):
 
     solver: ClassVar[str] = "dense"
 
-    def __init__(self, prior: Prior, sites: Sites) -> None:
+    def __init__(self, prior: Prior, sites: Sites, known: np.ndarray | None = None) -> None:
         super().__init__(prior, sites)
-        covariance = prior.kernel.gram(sites.rows, sites.rows)
+        # Latents share a kernel, and so its covariances between the sites.
+        covariance = prior.kernel.gram(sites.rows, sites.rows) if known is None else known.copy()
         covariance[np.diag_indices_from(covariance)] += sites.variance
         self._solve, log_det = _factorise(covariance, definite=bool((sites.variance > 0).all()))
         targets = sites.mean - prior.mean

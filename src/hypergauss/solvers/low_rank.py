@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from hypergauss.kernels import Kernel
 from hypergauss.kernels.base import Slopes, Structure
@@ -30,6 +31,7 @@ from hypergauss.solvers.base import (
     relative_sites,
 )
 from hypergauss.solvers.capacitance import Capacitance, capacitance
+from hypergauss.solvers.cholesky import cholesky
 from hypergauss.solvers.feature_space import condition_in_features, marginals_in_features
 from hypergauss.solvers.sites import NaturalSites, Sites
 
@@ -37,6 +39,8 @@ from hypergauss.solvers.sites import NaturalSites, Sites
 _CHUNK = 8192
 #: Entries of features that are kept for the next to ask.
 _SHELVED = 500_000
+#: Sites that may be new, as a share of the features, for an update of low rank to pay; the rounding of a precision.
+_FEW_OF, _SAME = 0.25, 1e-12
 
 
 class LowRankSolver(ExactSolver):
@@ -185,6 +189,12 @@ class LowRankSolver(ExactSolver):
     def posterior(self, prior: Prior, sites: Sites) -> LowRankPosterior:  # noqa: D102
         return LowRankPosterior(prior, sites, self._shelf)
 
+    def resumed(self, prior: Prior, sites: Sites, before: Posterior, moved: np.ndarray) -> Posterior:
+        """Return the posterior; where few sites are new and the kernel is the same one, by an update of low rank."""
+        if type(before) is LowRankPosterior and before.prior.kernel is prior.kernel:
+            return LowRankPosterior(prior, sites, self._shelf, before)
+        return super().resumed(prior, sites, before, moved)
+
 
 class _Reduced(NamedTuple):
     """Measurements y reduced to what a uniform D leaves to know of them."""
@@ -211,24 +221,52 @@ class LowRankPosterior(Posterior):
 
     solver: ClassVar[str] = "low-rank"
 
-    def __init__(self, prior: Prior, sites: Sites, shelf: _Shelf | None = None) -> None:
+    def __init__(
+        self, prior: Prior, sites: Sites, shelf: _Shelf | None = None, before: LowRankPosterior | None = None
+    ) -> None:
         super().__init__(prior, sites)
-        rank = check_rank(prior.kernel)
+        check_rank(prior.kernel)
         self._shelf = _Shelf() if shelf is None else shelf
         # Where it is one number for all vertices it is known once and for all.
         self._uniform = prior.kernel.remainder(None) if prior.kernel.has_uniform_remainder else None
         self._d = self._remainder(sites.rows) + sites.variance
-        G = np.zeros((rank, rank))
-        for part, F, _ in self._chunks(sites.rows):
-            G += (F / self._d[part, None]).T @ F
-        system = capacitance(G, prior.kernel.weights())
-        self._coefficient_covariance = system.matrix()
+        updated = None if before is None else self._updated(before)
+        self._coefficient_covariance, self._log_det = self._anew() if updated is None else updated
         targets = sites.mean - prior.mean
         b = self._project(targets)
         # Sites of a likelihood that is not log-concave may have negative variances; then this is no evidence.
-        log_det = system.log_det + np.log(2 * np.pi * np.abs(self._d)).sum()
+        log_det = self._log_det + np.log(2 * np.pi * np.abs(self._d)).sum()
         quadratic = (targets**2 / self._d[:, None]).sum() - (b * (self._coefficient_covariance @ b)).sum()
         self.log_evidence = float(-0.5 * (quadratic + targets.shape[1] * log_det) + sites.log_offset)
+
+    def _anew(self) -> tuple[np.ndarray, float]:
+        """Return C = (W^-1 + F' D^-1 F)^-1, and log det(I + W F' D^-1 F)."""
+        rank = len(self.prior.kernel.weights())
+        G = np.zeros((rank, rank))
+        for part, F, _ in self._chunks(self.sites.rows):
+            G += (F / self._d[part, None]).T @ F
+        system = capacitance(G, self.prior.kernel.weights())
+        return system.matrix(), system.log_det
+
+    def _updated(self, before: LowRankPosterior) -> tuple[np.ndarray, float] | None:
+        r"""Return the same from an earlier C, where the precisions D^-1 of k sites have grown by e > 0; None if many.
+
+        With F_k their features, C - C F_k' (diag(1/e) + F_k C F_k')^-1 F_k C, and the determinant grows by
+        det(I + e^1/2 F_k C F_k' e^1/2): O(k r^2) in place of O(n r^2 + r^3).
+        """
+        at = before.position[self.sites.rows]
+        if (at >= 0).sum() < len(before.sites.rows):
+            return None
+        gain = 1.0 / self._d - np.where(at >= 0, 1.0 / before._d[at], 0.0)
+        changed = np.flatnonzero(np.abs(gain) > _SAME / np.abs(self._d))
+        C = before._coefficient_covariance
+        if len(changed) > _FEW_OF * len(C) or (gain[changed] <= 0).any():
+            return None
+        scaled = np.sqrt(gain[changed])[:, None] * self._features(self.sites.rows[changed])
+        along = scaled @ C
+        factor = cholesky(np.eye(len(changed)) + along @ scaled.T)
+        half = solve_triangular(factor, along, lower=True, check_finite=False)
+        return C - half.T @ half, before._log_det + 2 * float(np.log(np.diagonal(factor)).sum())
 
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
         coefficients = self._coefficient_covariance @ self._project(residual)

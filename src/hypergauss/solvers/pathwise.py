@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from hypergauss.operators import Block, LaplacianOperator, column_slices
-from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
+from hypergauss.solvers.base import ConditionedOn, LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.sites import Sites
 
 
@@ -113,6 +113,9 @@ class PathwisePosterior(Posterior):
         deviations = np.hstack(parts).reshape(len(rows), size, outputs).swapaxes(0, 1)
         return self.mean(rows) + deviations
 
+    def conditioned_on(self) -> ConditionedOn:  # noqa: D102
+        return ConditionedOn(self.prior, self.sites, self._draw_options)
+
     def leave_one_out(self) -> LeaveOneOut:
         """Return predictions of each site from the others.
 
@@ -127,6 +130,13 @@ class PathwisePosterior(Posterior):
             own, share = noise * self._second_moments.precision[rows], self._second_moments.variance[rows] / noise
             precision = own / (own + share) / noise
         return leave_one_out(self.sites, self.prior, self.dual_weights(), precision)
+
+
+def earlier_mean(prior: Prior, before: Posterior, moved: np.ndarray) -> np.ndarray:
+    """Return the mean of an earlier posterior where its vertices stand now, and the prior's at new ones, (N, L)."""
+    mean = np.tile(prior.mean, (prior.kernel.num_vertices, 1))
+    mean[moved] = before.mean(np.arange(len(moved)))
+    return mean
 
 
 def log_evidence(sites: Sites, quadratic: float, log_det: Estimate, outputs: int) -> Estimate:

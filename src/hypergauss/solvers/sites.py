@@ -153,6 +153,35 @@ class Observations(NamedTuple):
             self.is_uniform,
         )
 
+    def joined(self, further: Observations) -> Observations:
+        r"""Return these and further ones, as if all had come at once; vertices with new ones keep their place.
+
+        Of two means of one vertex, with variances v and v' relative to the noise or known, N(y | f, v) N(y' | f, v') is
+        N(. | f, v v' / (v + v')) times N(y | y', v + v').
+        """
+        both = Observations.of(
+            np.concatenate([self.rows, further.rows]),
+            np.vstack([self.mean, further.mean]),
+            np.concatenate([self._relative_variance, further._relative_variance]),
+        )
+        group = np.concatenate([np.arange(len(self.rows)), _positions(both.rows, further.rows)])
+        counts, scatter = (
+            np.bincount(group, np.concatenate(pair), minlength=len(both.rows))
+            for pair in ((self.counts, further.counts), (self.scatter, further.scatter))
+        )
+        known = offset = None
+        if self.known_offset is not None and further.known_offset is not None and both.known_offset is not None:
+            known = both.known_variance
+            offsets = np.concatenate([self.known_offset, further.known_offset])
+            offset = both.known_offset + np.bincount(group, offsets, minlength=len(both.rows))
+        is_uniform = self.is_uniform and further.is_uniform and len(both.rows) == len(group)
+        return Observations(both.rows, both.mean, counts, scatter + both.scatter, known, offset, is_uniform)
+
+    @property
+    def _relative_variance(self) -> np.ndarray:
+        """The variance of each mean, in units of the noise's where that is not known."""
+        return 1.0 / self.counts if self.known_variance is None else self.known_variance
+
     def sites(self, noise_variance: float | np.ndarray) -> Sites:
         """Return the sites under a noise variance, ignored where the noise is known."""
         if self.known_variance is not None:
@@ -184,6 +213,12 @@ def _in_order(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.arange(len(order))
     return unique[order], rank[group], counts[order]
+
+
+def _positions(index: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return where each value stands in an index of different ones."""
+    order = np.argsort(index)
+    return order[np.searchsorted(index, values, sorter=order)]
 
 
 def _check_size(targets: np.ndarray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hypergauss.kernels import Kernel
 from hypergauss.kernels.base import Slopes, Structure
-from hypergauss.solvers.base import LeaveOneOut, Prior
+from hypergauss.solvers.base import ConditionedOn, LeaveOneOut, Prior
 from hypergauss.solvers.low_rank import LowRankPosterior, LowRankSolver
 from hypergauss.solvers.projection import Inducing, Projected, Projection
 from hypergauss.solvers.sites import Sites
@@ -65,6 +65,10 @@ class SparsePosterior(LowRankPosterior):
         super().__init__(Prior(self.projection, prior.mean), sites)
         outputs = sites.mean.shape[1]
         self.log_evidence -= outputs * float((self._unexplained(sites.rows) / sites.variance).sum()) / 2
+
+    def conditioned_on(self) -> ConditionedOn:  # noqa: D102
+        prior = Prior(self.projection.kernel, self.prior.mean)
+        return ConditionedOn(prior, self.sites, "auto", self.projection.inducing)
 
     def variance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return super().variance(rows) + self._unexplained(rows)

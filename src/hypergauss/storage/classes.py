@@ -52,7 +52,7 @@ from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.markov.options import Markov
 from hypergauss.solvers.projection import InducingVertices, SpectralFeatures
-from hypergauss.solvers.sites import Sites
+from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.spectrum import (
     EigenSpectrum,
     FactoredLaplacian,
@@ -181,6 +181,9 @@ STORED = {
     "MixedLatents": Stored(MixedLatents, ("components", "weights")),
     "MixedPosterior": Stored(MixedPosterior, ("components", "weights", "log_evidence")),
     "MultinomialProbit": Stored(MultinomialProbit, ("num_classes",)),
+    "Observations": Stored(
+        Observations, ("rows", "mean", "counts", "scatter", "known_variance", "known_offset", "is_uniform")
+    ),
     "OrderedProbit": Stored(OrderedProbit, ("num_classes", "first_threshold", "gaps", "fixed")),
     "Poisson": Stored(Poisson, ()),
     "Prior": Stored(Prior, ("kernel", "mean")),
@@ -237,13 +240,22 @@ ESTIMATORS = {
             "transform_",
             "transform_evidence_",
             "levels_",
+            "observations_",
+            "_log_slope",
         ),
-        later={**_LATER, "transform_": "none", "transform_evidence_": None, "levels_": None},
+        later={
+            **_LATER,
+            "transform_": "none",
+            "transform_evidence_": None,
+            "levels_": None,
+            "observations_": None,
+            "_log_slope": 0.0,
+        },
     ),
     "HypergraphGPClassifier": Stored(
         HypergraphGPClassifier,
-        (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "temperature_"),
-        later={**_LATER, "temperature_": 1.0},
+        (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "temperature_", "labels_"),
+        later={**_LATER, "temperature_": 1.0, "labels_": None},
     ),
 }
 

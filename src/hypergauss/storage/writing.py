@@ -13,10 +13,7 @@ import scipy.sparse as sp
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators import LocalLaplacian
 from hypergauss.parameters import Parametrised
-from hypergauss.solvers.base import Posterior, Prior
-from hypergauss.solvers.iterative.posterior import IterativePosterior
-from hypergauss.solvers.markov.posterior import MarkovPosterior
-from hypergauss.solvers.sparse import SparsePosterior
+from hypergauss.solvers.base import Posterior
 from hypergauss.spectrum.laplacians import SparseMatrix
 from hypergauss.storage.classes import KEYS, STORED, own_name
 
@@ -114,15 +111,5 @@ def _parts(value: object) -> tuple[Any, ...] | None:
     if type(value) is LocalLaplacian:
         return "laplacian", *value.parts
     if isinstance(value, Posterior):
-        return "posterior", *_conditioned_on(value)
+        return "posterior", *value.conditioned_on()
     return None
-
-
-def _conditioned_on(posterior: Posterior) -> tuple[object, ...]:
-    """Return prior, sites, solver and inducing variables, which give the posterior again."""
-    if isinstance(posterior, IterativePosterior | MarkovPosterior):
-        return posterior.prior, posterior.sites, posterior.options, None
-    if isinstance(posterior, SparsePosterior):
-        projection = posterior.projection
-        return Prior(projection.kernel, posterior.prior.mean), posterior.sites, "auto", projection.inducing
-    return posterior.prior, posterior.sites, posterior.solver, None

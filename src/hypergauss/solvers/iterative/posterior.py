@@ -33,6 +33,8 @@ class IterativePosterior(PathwisePosterior):
         What is conditioned, and on what.
     workspace : Workspace
         Of the prior's kernel, and what has been found for it before.
+    guess : array, shape (N, L), optional
+        Of the mean at every vertex, where the solve for it begins.
 
     Attributes
     ----------
@@ -42,8 +44,9 @@ class IterativePosterior(PathwisePosterior):
 
     solver: ClassVar[str] = "iterative"
 
-    def __init__(self, prior: Prior, sites: Sites, workspace: Workspace) -> None:
+    def __init__(self, prior: Prior, sites: Sites, workspace: Workspace, guess: np.ndarray | None = None) -> None:
         super().__init__(prior, sites, workspace.operator, workspace.options)
+        self._guess = guess
         self.workspace = workspace
         self._precision = scattered(self._operator, sites.rows, 1.0 / sites.variance)
 
@@ -64,7 +67,11 @@ class IterativePosterior(PathwisePosterior):
     def _alpha(self) -> Block:
         """(K_tt + Sigma)^-1 (z - mean), zero where nothing is observed, shape (N, L)."""
         targets = scattered(self._operator, self.sites.rows, self.sites.mean - self.prior.mean)
-        return self._solve(self._system, targets)
+        if self._guess is None:
+            return self._solve(self._system, targets)
+        # A mean f leaves (z - f) / s^2 for alpha, which is W^1/2 times what is solved for.
+        left = (self.sites.mean - self._guess[self.sites.rows]) / np.sqrt(self.sites.variance)[:, None]
+        return self._solve(self._system, targets, scattered(self._operator, self.sites.rows, left))
 
     @cached_property
     def _mean(self) -> np.ndarray:
@@ -134,6 +141,6 @@ class IterativePosterior(PathwisePosterior):
         return self._system.covariance @ self._operator.vector(units)
 
     @staticmethod
-    def _solve(system: System, block: Block) -> Block:
-        """Return W^1/2 B^-1 W^1/2 of a block."""
-        return system.operator.settle(system.root * system.solve(system.root * block).x)
+    def _solve(system: System, block: Block, start: Block | None = None) -> Block:
+        """Return W^1/2 B^-1 W^1/2 of a block, from a start of B^-1 W^1/2 if there is one."""
+        return system.operator.settle(system.root * system.solve(system.root * block, start).x)

@@ -8,12 +8,13 @@ import numpy as np
 
 from hypergauss.kernels import Kernel
 from hypergauss.learning.search import Objective
-from hypergauss.solvers.base import Prior, Solver
+from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.posterior import IterativePosterior
 from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
 from hypergauss.solvers.iterative.system import Workspace
+from hypergauss.solvers.pathwise import earlier_mean
 from hypergauss.solvers.sites import Observations, Sites
 
 
@@ -54,3 +55,7 @@ class IterativeSolver(Solver):
 
     def posterior(self, prior: Prior, sites: Sites) -> IterativePosterior:  # noqa: D102
         return IterativePosterior(prior, sites, self.workspace)
+
+    def resumed(self, prior: Prior, sites: Sites, before: Posterior, moved: np.ndarray) -> IterativePosterior:
+        """Return the posterior, whose solve begins with the earlier mean, and the prior's at vertices that are new."""
+        return IterativePosterior(prior, sites, self.workspace, earlier_mean(prior, before, moved))

@@ -8,11 +8,12 @@ import numpy as np
 
 from hypergauss.kernels import Kernel
 from hypergauss.learning.search import Objective
-from hypergauss.solvers.base import Prior, Solver
+from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.markov.evidence import MarkovEvidence
 from hypergauss.solvers.markov.options import Markov
 from hypergauss.solvers.markov.posterior import MarkovPosterior
 from hypergauss.solvers.markov.system import Workspace
+from hypergauss.solvers.pathwise import earlier_mean
 from hypergauss.solvers.sites import Observations, Sites
 
 
@@ -47,3 +48,7 @@ class MarkovSolver(Solver):
     def posterior(self, prior: Prior, sites: Sites, start: np.ndarray | None = None) -> MarkovPosterior:
         """Return the prior given sites; a posterior mean at every vertex, shape (N, L), is where solves may begin."""
         return MarkovPosterior(prior, sites, self.workspace, start)
+
+    def resumed(self, prior: Prior, sites: Sites, before: Posterior, moved: np.ndarray) -> MarkovPosterior:
+        """Return the posterior, whose solve begins with the earlier mean, and the prior's at vertices that are new."""
+        return self.posterior(prior, sites, earlier_mean(prior, before, moved))

@@ -1,0 +1,66 @@
+"""Labels: what may be one, each vertex once, and further ones beside those that are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import column_or_1d
+
+from hypergauss import _checks
+from hypergauss.estimators.vertices import half_given, in_order_of
+from hypergauss.hypergraph.names import as_list, plain
+
+
+def check_labels(y: Any) -> np.ndarray:
+    """Return labels as a 1-D array without missing ones and without numbers that are measurements."""
+    if y is None:
+        raise ValueError("Learning requires y to be passed, but the target y is None.")
+    if not isinstance(y, list | tuple) and np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        y = column_or_1d(y, warn=True)
+    labels = _checks.labels("y", y, missing="Leave unlabelled vertices out: they are what is predicted.")
+    fractions = labels[labels != np.round(labels)] if labels.dtype.kind == "f" else labels[:0]
+    if len(fractions):
+        raise ValueError(
+            f"Unknown label type: `y` must hold classes. Got continuous numbers such as {fractions[0]}. "
+            "Use `HypergraphGPRegressor` for measurements."
+        )
+    return labels
+
+
+def once_each(rows: np.ndarray, codes: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return each labelled vertex once, refusing one with two labels."""
+    unique, first, back = np.unique(rows, return_index=True, return_inverse=True)
+    clash = np.flatnonzero(codes[first][back] != codes)
+    if len(clash):
+        raise ValueError(
+            f"`vertices` must have one label each. Got two for {plain(names[clash[0]])!r}"
+            f"{_checks.others(len(clash) - 1)}. Decide on one, or leave the vertex out."
+        )
+    return unique, codes[first]
+
+
+def with_further(known: pd.Series, X: Iterable[Any] | None, y: Any, classes: np.ndarray) -> pd.Series:
+    """Return labels with further ones, of classes that there are and without contradicting any."""
+    if X is None or y is None:
+        raise half_given(X)
+    names = as_list(X)
+    labels = check_labels(in_order_of(X, names, y, argument="y"))
+    _checks.same_length("vertices", len(names), "y", len(labels))
+    told = dict(zip(known.index, known, strict=True))
+    for name, label in zip(names, labels, strict=True):
+        if not any(label == each for each in classes):
+            raise ValueError(
+                f"`y` must hold classes that the model knows ({', '.join(map(str, classes))}). Got {plain(label)!r}. "
+                "A new class has a latent function to be learned: fit again."
+            )
+        if told.setdefault(name, label) != label:
+            raise ValueError(
+                f"`y` must not contradict a label that the model knows. Got {plain(label)!r} for {plain(name)!r}, "
+                f"which is {plain(told[name])!r}. Leave it out, or fit again with the label that is right."
+            )
+    index = pd.Index(np.fromiter(told, dtype=object, count=len(told)), tupleize_cols=False)
+    values = np.fromiter(told.values(), dtype=object, count=len(told))
+    return pd.Series(values.astype(known.to_numpy().dtype), index=index)

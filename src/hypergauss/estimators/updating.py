@@ -1,0 +1,152 @@
+"""Conditioning anew after growth: the same hyperparameters, and weights of them, on more vertices or observations.
+
+Each posterior that is averaged is conditioned again on its kernel's grown spectrum, from where it stood: sites begin
+where they had settled, and solvers that iterate at the earlier mean. Where it ends does not depend on where it began.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hypergauss.estimators.growth import Growth
+from hypergauss.estimators.tasks import How, LatentTask, kind_of
+from hypergauss.inference.coupled_propagation import CoupledPropagation
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.latents import GaussianLatents
+from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
+from hypergauss.inference.site_objective import SiteObjective
+from hypergauss.solvers.base import Posterior, Prior, Solver
+from hypergauss.solvers.choose import Choice, solver_for
+from hypergauss.solvers.sites import NaturalSites, Observations
+
+#: Solvers that "auto" chooses again for another number of observations.
+_EXACT = ("dense", "low-rank")
+#: The share of its precision that a site keeps at least where others have lost theirs.
+_LEAST_KEPT = 0.3
+#: Nothing is learned.
+_HELD = How("auto", lambda _: None, {}, {}, False, 1, 0, 0, None)
+
+
+class Labelled(NamedTuple):
+    """Latent functions given all labels, and the approximate log evidence, of the heaviest component if several."""
+
+    posterior: GaussianLatents | MixedLatents
+    log_evidence: float
+
+
+def measured_again(
+    posterior: Posterior | MixedPosterior, growth: Growth, before: Observations, now: Observations, asked: Choice
+) -> Posterior | MixedPosterior:
+    """Return the posterior given measurements on the grown vertices.
+
+    Parameters
+    ----------
+    posterior : Posterior or MixedPosterior
+        Given those before.
+    growth : Growth
+        Of the vertices.
+    before, now : Observations
+        On the old vertices, and on the new ones.
+    asked : str or Iterative
+        The estimator's solver.
+    """
+    found = []
+    for _, part in components(posterior):
+        prior, _, solver, inducing = part.conditioned_on()
+        noise = 0.0 if before.known_variance is not None else float(part.sites.variance[0] * before.counts[0])
+        kernel = growth.kernel(prior.kernel)
+        prepared = _solver(growth, kernel, now.rows, solver, inducing, asked)
+        found.append(prepared.resumed(Prior(kernel, prior.mean), now.sites(noise), part, growth.moved))
+    if isinstance(posterior, MixedPosterior):
+        return MixedPosterior(tuple(found), posterior.weights, found[0].log_evidence)
+    return found[0]
+
+
+def labelled_again(
+    posterior: GaussianLatents | MixedLatents,
+    growth: Growth,
+    rows: np.ndarray,
+    codes: np.ndarray,
+    *,
+    inference: str,
+    asked: Choice,
+) -> Labelled:
+    """Return the latent functions given labels on the grown vertices.
+
+    Parameters
+    ----------
+    posterior : GaussianLatents or MixedLatents
+        Given the labels before.
+    growth : Growth
+        Of the vertices.
+    rows, codes : arrays, shape (n,)
+        All labelled vertices by index, those from before first and in their order, and their classes.
+    inference : {"ep", "variational", "laplace"}
+        How the posterior was found.
+    asked : str or Iterative
+        The estimator's solver.
+    """
+    found, ahead = [], None
+    for _, part in components(posterior):
+        settled, ahead = _settled(part, growth, rows, codes, inference, asked, ahead)
+        found.append(settled)
+    if isinstance(posterior, MixedLatents):
+        return Labelled(MixedLatents(tuple(each.posterior for each in found), posterior.weights), found[0].log_evidence)
+    return found[0]
+
+
+def _settled(
+    latents: GaussianLatents,
+    growth: Growth,
+    rows: np.ndarray,
+    codes: np.ndarray,
+    inference: str,
+    asked: Choice,
+    ahead: NaturalSites | None,
+) -> tuple[Any, NaturalSites]:
+    """Return latents whose sites have settled again, and how far the sites have moved.
+
+    Sites at other hyperparameters move much alike: those of one component go ahead as those of the last one went.
+    """
+    prior, _, solver, inducing = latents.posteriors[0].conditioned_on()
+    kernel = growth.kernel(prior.kernel)
+    mean = np.concatenate([part.prior.mean for part in latents.posteriors])
+    model = LatentModel(kernel, latents.likelihood, mean)
+    prepared = _solver(growth, kernel, rows, solver, inducing, asked)
+    task = LatentTask(latents.likelihood, rows, codes, inference=inference, batch_size=None, how=_HELD)
+    start = _start(latents, mean, codes, kind_of(latents.likelihood, inference))
+    objective = task.objective(prepared, model, start if ahead is None else _moved(start, ahead))
+    is_exact = isinstance(objective, SiteObjective)
+    if isinstance(objective, SiteObjective):
+        objective.tolerance = objective.tight
+    sites, *_, value = objective.settle(model)  # type: ignore[attr-defined]
+    found = Labelled(task.conditioned(model, sites, prepared, objective), float(value) if is_exact else float("nan"))
+    return found, NaturalSites(*(there - here for there, here in zip(sites, start, strict=True)))
+
+
+def _moved(sites: NaturalSites, by: NaturalSites) -> NaturalSites:
+    """Return sites elsewhere, with precisions that keep a part of what they are at least."""
+    precision = np.maximum(sites.precision + by.precision, _LEAST_KEPT * sites.precision)
+    return NaturalSites(sites.shift + by.shift, precision)
+
+
+def _start(latents: GaussianLatents, mean: np.ndarray, codes: np.ndarray, kind: str) -> NaturalSites:
+    """Return the sites that had settled, and as many more as there are new labels, which say nothing yet."""
+    given = [part.sites for part in latents.posteriors]
+    precision = np.stack([1.0 / sites.variance for sites in given], axis=1)
+    settled = NaturalSites(np.hstack([sites.mean for sites in given]) * precision, precision)
+    known, further = codes[: len(precision)], codes[len(precision) :]
+    empty = NaturalSites.empty(len(further), len(given))
+    if kind == "coupled":
+        settled = CoupledPropagation.joined(settled, mean, known)
+        own = further[:, None] == np.arange(len(given))
+        empty = NaturalSites(empty.shift, own.astype(np.float64))
+    return NaturalSites(*(np.vstack(pair) for pair in zip(settled, empty, strict=True)))
+
+
+def _solver(growth: Growth, kernel: Any, rows: np.ndarray, used: Choice, inducing: Any, asked: Choice) -> Solver:
+    """Return the solver that was used, or what "auto" takes for another number of observations."""
+    chosen = "auto" if asked == "auto" and used in _EXACT else used
+    return solver_for(kernel, rows, chosen, growth.inducing(inducing, kernel))

@@ -1,0 +1,429 @@
+"""Growth, held against conditioning from scratch: dense formulas with kernels made anew from their hyperparameters."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import hypergauss as hg
+from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, kernels
+from hypergauss.estimators.tasks import How, LatentTask, kind_of
+from hypergauss.inference import SpectralFeatures
+from hypergauss.inference.latent_model import LatentModel
+from hypergauss.inference.mixtures import components
+from hypergauss.solvers import solver_for
+from tests.hypergraphs import random_hypergraph
+
+H = random_hypergraph(24, 18, seed=3)
+RNG = np.random.default_rng(7)
+NAMES = list(H.vertices)
+#: Two new vertices, one of them in a hyperedge that is there, new hyperedges, and another order of the vertices.
+GROWN = H.with_edges({"new 1": [NAMES[0], NAMES[5], "eva"], "new 2": ["eva", "ida", NAMES[9]]}).with_members(
+    {H.edges[2]: ["ida"]}
+)
+GROWN = GROWN.with_vertices([*reversed(GROWN.vertices)])
+OBSERVED, LATER = NAMES[:12], NAMES[12:16]
+VALUES = dict(zip([*NAMES, "eva", "ida"], RNG.standard_normal(26), strict=True))
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def anew(kernel, grown):
+    """Return a kernel of the default model made from its numbers alone on another hypergraph."""
+    walk = kernel.part
+    part = kernels.ShapedWalk(
+        Spectrum.of(grown, size_exponent=walk.spectrum.size_exponent),
+        float(walk.steps),
+        np.asarray(walk.shape),
+        variance=float(walk.variance),
+    )
+    numbers = {"evenness": float(kernel.evenness), "level": kernel.level}
+    return kernels.Standardised(part, float(kernel.individuality), **numbers)
+
+
+def dense_prediction(model, noises, grown, names, values, wanted):
+    """Return mean and variance of the average, by K (K + S)^-1 alone."""
+    at, to = grown.vertex_rows(names), grown.vertex_rows(wanted)
+    means, variances, weights = [], [], []
+    for (weight, part), noise in zip(components(model.posterior_), noises, strict=True):
+        K = anew(part.prior.kernel, grown).gram()
+        C = K[np.ix_(at, at)] + noise * np.eye(len(at))
+        cross = K[np.ix_(to, at)]
+        means.append(part.prior.mean[0] + cross @ np.linalg.solve(C, values - part.prior.mean[0]))
+        variances.append(np.diag(K)[to] - np.einsum("ij,ij->i", cross, np.linalg.solve(C, cross.T).T))
+        weights.append(weight)
+    mean = np.average(means, axis=0, weights=weights)
+    spread = (np.array(means) - mean) ** 2
+    return mean, np.average(np.array(variances) + spread, axis=0, weights=weights)
+
+
+def of(names):
+    return np.array([VALUES[name] for name in names])
+
+
+def noises(model):
+    counts = model.observations_.counts[0]
+    return [float(part.sites.variance[0] * counts) for _, part in components(model.posterior_)]
+
+
+def test_a_regressor_that_took_in_vertices_hyperedges_and_measurements_is_one_conditioned_on_all_of_them():
+    model = HypergraphGPRegressor(H, random_state=0).fit(OBSERVED, of(OBSERVED))
+    assert len(components(model.posterior_)) > 1
+    held = noises(model)
+    again = [*LATER, OBSERVED[0], "eva"]  # one measured a second time
+    values = of([*OBSERVED, *again])
+    wanted = ["ida", "eva", NAMES[20], OBSERVED[0], OBSERVED[3]]
+    hyperparameters = {name: np.array(value) for name, value in model.hyperparameters_.items()}
+    expected = dense_prediction(model, held, GROWN, [*OBSERVED, *again], values, wanted)
+    assert model.update(GROWN, again, of(again)) is model
+    mean, std = model.predict(wanted, return_std=True, include_noise=False)
+    np.testing.assert_allclose(mean, expected[0], atol=1e-9)
+    np.testing.assert_allclose(std**2, expected[1], atol=1e-9)
+    for name, value in hyperparameters.items():
+        np.testing.assert_array_equal(model.hyperparameters_[name], value)
+    assert model.H is GROWN
+    assert list(model.vertices_) == list(GROWN.vertices)
+
+
+@pytest.mark.parametrize("parts", [(True, False), (False, True)], ids=["growth first", "measurements first"])
+def test_what_comes_in_several_steps_leads_to_where_one_step_does(parts):
+    model = HypergraphGPRegressor(H, random_state=0).fit(OBSERVED, of(OBSERVED))
+    other = HypergraphGPRegressor(H, random_state=0).fit(OBSERVED, of(OBSERVED))
+    model.update(GROWN, LATER, of(LATER))
+    for grows in parts:
+        if grows:
+            other.update(GROWN)
+        else:
+            other.update(X=LATER, y=of(LATER))
+    for both in (model, other):
+        assert len(both.leave_one_out()) == len(OBSERVED) + len(LATER)
+    np.testing.assert_allclose(other.predict(GROWN.vertices), model.predict(GROWN.vertices), atol=1e-9)
+    assert other.log_marginal_likelihood_ == pytest.approx(model.log_marginal_likelihood_, abs=1e-8)
+
+
+def test_a_new_vertex_is_predicted_as_it_is_after_an_update_and_the_model_stays():
+    model = HypergraphGPRegressor(H, random_state=0).fit(OBSERVED, of(OBSERVED))
+    before, memberships = model.predict(NAMES), {"eva": [H.edges[1], H.edges[4]], "ida": {H.edges[2]: 2.0}, "uma": []}
+    mean, std = model.predict_new(memberships, return_std=True)
+    assert np.array_equal(model.predict(NAMES), before)
+    grown = H.with_members({H.edges[1]: ["eva"], H.edges[4]: ["eva"], H.edges[2]: {"ida": 2.0}})
+    grown = grown.with_vertices([*grown.vertices, "uma"])
+    expected = model.update(grown).predict(["eva", "ida", "uma"], return_std=True)
+    np.testing.assert_allclose((mean, std), expected, atol=1e-10)
+
+
+def test_newcomers_may_come_as_a_hypergraph():
+    model = HypergraphGPRegressor(H, learn=False).fit(OBSERVED, of(OBSERVED))
+    given = Hypergraph.from_edges({H.edges[1]: ["eva"], H.edges[4]: {"eva": 2.0, "ida": 1.0}})
+    by_dict = model.predict_new({"eva": {H.edges[1]: 1.0, H.edges[4]: 2.0}, "ida": [H.edges[4]]})
+    np.testing.assert_allclose(model.predict_new(given), by_dict)
+
+
+def labels(names, classes):
+    """Return a label for each vertex that has to do with its value."""
+    order = np.digitize(of(names), [-0.3, 0.4] if classes == 3 else [0.0])
+    return np.array(["low", "middle", "high"] if classes == 3 else ["no", "yes"])[order]
+
+
+def settled_from_nothing(model, grown, names, given, inference, wanted):
+    """Return probabilities of sites that begin with nothing, on kernels made anew."""
+    rows, codes = grown.vertex_rows(names), np.array([list(model.classes_).index(label) for label in given])
+    how, total = How("auto", lambda _: None, {}, {}, False, 1, 0, 0, None), 0.0
+    for weight, latents in components(model.posterior_):
+        kernel = anew(latents.posteriors[0].prior.kernel, grown)
+        means = np.concatenate([part.prior.mean for part in latents.posteriors])
+        fresh = LatentModel(kernel, latents.likelihood, means)
+        task = LatentTask(latents.likelihood, rows, codes, inference=inference, batch_size=None, how=how)
+        solver = solver_for(kernel, rows, "dense")
+        objective = task.objective(solver, fresh, None)
+        objective.tolerance = 1e-14
+        found = task.conditioned(fresh, objective.settle(fresh).sites, solver)
+        total = total + weight * found.probabilities(grown.vertex_rows(wanted))
+    return total
+
+
+@pytest.mark.parametrize(
+    ("classes", "options", "inference"),
+    [
+        (2, {}, "ep"),
+        (3, {}, "ep"),
+        (3, {"likelihood": "softmax"}, "variational"),
+        (3, {"likelihood": "ordinal"}, "ep"),
+        (2, {"inference": "laplace", "likelihood": "logit"}, "laplace"),
+    ],
+)
+def test_a_classifier_that_took_in_vertices_hyperedges_and_labels_is_one_conditioned_on_all(
+    classes, options, inference
+):
+    order = pd.CategoricalDtype(["low", "middle", "high"] if classes == 3 else ["no", "yes"], ordered=True)
+    model = HypergraphGPClassifier(H, random_state=0, max_iterations=20, **options)
+    model.fit(OBSERVED, pd.Series(labels(OBSERVED, classes), dtype=order))
+    again = [*LATER, OBSERVED[0], "eva"]
+    wanted = ["ida", "eva", NAMES[20], OBSERVED[3]]
+    names = list(dict.fromkeys([*OBSERVED, *again]))
+    expected = settled_from_nothing(model, GROWN, names, labels(names, classes), inference, wanted)
+    model.update(GROWN, again, labels(again, classes))
+    np.testing.assert_allclose(model.predict_proba(wanted), expected, atol=1e-6)
+    assert list(model.labels_.index) == list(dict.fromkeys([*model.labels_.index]))
+    assert np.isfinite(model.elbo_)
+
+
+def test_a_new_vertex_has_the_probabilities_that_it_has_after_an_update():
+    model = HypergraphGPClassifier(H, random_state=0).fit(OBSERVED, labels(OBSERVED, 3))
+    memberships = {"eva": [H.edges[1], H.edges[4]], "ida": [H.edges[2]]}
+    found, predicted = model.predict_proba_new(memberships), model.predict_new(memberships)
+    model.update(H.with_members({H.edges[1]: ["eva"], H.edges[4]: ["eva"], H.edges[2]: ["ida"]}))
+    np.testing.assert_allclose(found, model.predict_proba(["eva", "ida"]), atol=1e-7)
+    assert predicted.tolist() == model.predict(["eva", "ida"]).tolist()
+
+
+def test_a_given_kernel_grows_with_the_hypergraph():
+    kernel = kernels.Matern(Spectrum.of(H), nu=2.0, lengthscale=3.0) + kernels.Diffusion(Spectrum.of(H, 5))
+    model = HypergraphGPRegressor(H, kernel, learn=False).fit(OBSERVED, of(OBSERVED)).update(GROWN)
+    grown = kernels.Matern(Spectrum.of(GROWN), nu=2.0, lengthscale=3.0) + kernels.Diffusion(Spectrum.of(GROWN, 5))
+    anew = HypergraphGPRegressor(GROWN, grown, learn=False).fit(OBSERVED, of(OBSERVED))
+    np.testing.assert_allclose(model.predict(GROWN.vertices), anew.predict(GROWN.vertices), atol=1e-9)
+    # And the estimator itself may be fitted again.
+    again = model.fit(OBSERVED, of(OBSERVED)).predict(GROWN.vertices)
+    np.testing.assert_allclose(again, anew.predict(GROWN.vertices), atol=1e-9)
+
+
+@pytest.mark.parametrize("combine", ["sum", "product"])
+def test_several_relations_and_covariates_grow_along(combine):
+    other = random_hypergraph(24, 9, seed=4)
+    other = other.with_vertices([*other.vertices[3:], *other.vertices[:3]])
+    table = pd.DataFrame({"age": np.arange(25.0) ** 2}, index=[*NAMES, "eva"])
+    relations = {"bills": H, "committees": other}
+    options = {"covariates": table, "combine": combine, "learn": False}
+    model = HypergraphGPRegressor(relations, **options).fit(OBSERVED, of(OBSERVED))
+    grown = other.with_members({other.edges[0]: ["eva"]})
+    model.update({"committees": grown}, ["eva"], [VALUES["eva"]])
+    names = [*OBSERVED, "eva"]
+    relations = {"bills": H, "committees": grown}
+    anew = HypergraphGPRegressor(relations, **options, scale_target=False).fit(names, of(names))
+    # `scale_target` sets the mean alone here.
+    anew.posterior_ = _with_mean(anew.posterior_, model.posterior_.prior.mean)
+    wanted = [*NAMES, "eva"]
+    np.testing.assert_allclose(model.predict(wanted), anew.predict(wanted), atol=1e-9)
+
+
+def _with_mean(posterior, mean):
+    prior = posterior.prior._replace(mean=mean)
+    return solver_for(prior.kernel, posterior.sites.rows, "dense").posterior(prior, posterior.sites)
+
+
+def test_known_noise_comes_with_each_measurement():
+    model = HypergraphGPRegressor(H, learn=False).fit(OBSERVED, of(OBSERVED), noise_variance=np.full(12, 0.2))
+    model.update(X=[OBSERVED[0]], y=[2.0], noise_variance=[0.1])
+    names, values = [*OBSERVED, OBSERVED[0]], [*of(OBSERVED), 2.0]
+    anew = HypergraphGPRegressor(H, learn=False).fit(names, values, noise_variance=[0.2] * 12 + [0.1])
+    anew.posterior_ = _with_mean(anew.posterior_, model.posterior_.prior.mean)
+    np.testing.assert_allclose(model.predict(NAMES), anew.predict(NAMES), atol=1e-9)
+    assert model.log_marginal_likelihood_ == pytest.approx(anew.posterior_.log_evidence)
+
+
+@pytest.mark.parametrize("inducing", [NAMES[3:9], SpectralFeatures(4)])
+def test_inducing_variables_stay_the_same(inducing):
+    model = HypergraphGPRegressor(H, "matern", inducing=inducing, learn=False).fit(OBSERVED, of(OBSERVED)).update(GROWN)
+    anew = HypergraphGPRegressor(GROWN, "matern", inducing=inducing, learn=False).fit(OBSERVED, of(OBSERVED))
+    np.testing.assert_allclose(model.predict(GROWN.vertices), anew.predict(GROWN.vertices), atol=1e-8)
+
+
+def test_the_iterative_solver_begins_where_it_was_and_ends_where_it_would_from_nothing():
+    H = random_hypergraph(120, 90, seed=5)
+    names = list(H.vertices)
+    y = np.sin(np.arange(60.0))
+    solver = hg.Iterative(tolerance=1e-8)
+    kernel = kernels.Matern(Spectrum.matrix_free(H), nu=2.0, lengthscale=2.0)
+    model = HypergraphGPRegressor(H, kernel, learn=False, solver=solver).fit(names[:60], y)
+    grown = H.with_members({H.edges[0]: ["eva"], H.edges[1]: ["eva"]})
+    model.update(grown, ["eva"], [0.3])
+    products = model.posterior_.num_products
+    mean = model.predict(grown.vertices)
+    used = model.posterior_.num_products - products
+    fresh = kernels.Matern(Spectrum.matrix_free(grown), nu=2.0, lengthscale=2.0)
+    anew = HypergraphGPRegressor(grown, fresh, learn=False, solver=solver)
+    anew.fit([*names[:60], "eva"], [*y, 0.3])
+    expected = model.posterior_.prior.mean + _fresh_mean(anew, model)
+    np.testing.assert_allclose(mean, expected.ravel(), atol=1e-6)
+    assert used < anew.posterior_.num_products
+
+
+def _fresh_mean(anew, model):
+    """Return the mean less the prior's of the same sites, from nothing."""
+    prior = anew.posterior_.prior._replace(mean=model.posterior_.prior.mean)
+    anew.posterior_ = solver_for(prior.kernel, anew.posterior_.sites.rows, anew.solver).posterior(
+        prior, anew.posterior_.sites
+    )
+    return anew.posterior_.mean(np.arange(prior.kernel.num_vertices)) - prior.mean
+
+
+def test_a_saved_model_is_updated_as_the_one_that_was_saved(tmp_path):
+    for model, given in (
+        (HypergraphGPRegressor(H, random_state=0), of),
+        (HypergraphGPClassifier(H, random_state=0), lambda names: labels(names, 3)),
+    ):
+        model.fit(OBSERVED, given(OBSERVED))
+        hg.save(model, tmp_path / "model")
+        loaded = hg.load(tmp_path / "model").update(GROWN, LATER, given(LATER))
+        model.update(GROWN, LATER, given(LATER))
+        ask = "predict" if given is of else "predict_proba"
+        np.testing.assert_allclose(getattr(loaded, ask)(GROWN.vertices), getattr(model, ask)(GROWN.vertices), atol=1e-9)
+
+
+REGRESSOR = HypergraphGPRegressor(H, learn=False).fit(OBSERVED, of(OBSERVED))
+CLASSIFIER = HypergraphGPClassifier(H, learn=False).fit(OBSERVED, labels(OBSERVED, 3))
+RELATIONS = HypergraphGPRegressor({"bills": H, "committees": H}, learn=False).fit(OBSERVED, of(OBSERVED))
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "error", "message"),
+    [
+        (REGRESSOR, {"H": H.without([NAMES[1]])}, ValueError, "hold all 24 vertices .* without .* fit again"),
+        (REGRESSOR, {"H": H.clique_expansion()}, TypeError, "must be a Hypergraph, as the model has it. Got Graph"),
+        (REGRESSOR, {"H": {"bills": H}}, TypeError, "Got several relations. Pass the grown Hypergraph"),
+        (RELATIONS, {"H": H}, TypeError, "relations bills, committees. Got Hypergraph. Name those that have grown"),
+        (RELATIONS, {"H": {"votes": H}}, ValueError, r"knows \(bills, committees\). Got 'votes'. A new kind"),
+        (REGRESSOR, {}, ValueError, "something to take in. Got nothing. Pass `H`"),
+        (REGRESSOR, {"X": LATER}, ValueError, "go together. Got `X` alone"),
+        (REGRESSOR, {"X": ["nobody"], "y": [1.0]}, ValueError, "must belong to the hypergraph .* Got 'nobody'"),
+        (REGRESSOR, {"X": LATER, "y": np.zeros((4, 2))}, ValueError, "must have 1 outputs, as in `fit`. Got 2"),
+        (REGRESSOR, {"X": LATER, "y": [1.0] * 4, "noise_variance": [1.0] * 4}, ValueError, "was learned, and cannot"),
+        (REGRESSOR, {"covariates": np.zeros((24, 1))}, ValueError, "of a model that has a table of them"),
+        (CLASSIFIER, {"X": [OBSERVED[0]], "y": ["?"]}, ValueError, "classes that the model knows .* Got '\\?'. A new"),
+        (CLASSIFIER, {"y": ["low"]}, ValueError, "go together. Got `y` alone"),
+        (CLASSIFIER, {}, ValueError, "something to take in"),
+    ],
+)
+def test_an_update_that_does_not_fit_the_model_is_refused_and_leaves_it_as_it_was(model, given, error, message):
+    before = model.posterior_
+    with pytest.raises(error, match=message):
+        model.update(**given)
+    assert model.posterior_ is before
+
+
+def test_a_label_that_contradicts_a_known_one_is_refused():
+    other = next(c for c in CLASSIFIER.classes_ if c != CLASSIFIER.labels_.loc[OBSERVED[0]])
+    with pytest.raises(ValueError, match=f"contradict .* Got '{other}' for .* Leave it out, or fit again"):
+        CLASSIFIER.update(X=[OBSERVED[0]], y=[other])
+
+
+@pytest.mark.parametrize(
+    ("model", "memberships", "error", "message"),
+    [
+        (REGRESSOR, {"eva": ["?"]}, ValueError, r"hyperedges that the model knows \(18\). Got '\?'. Add them with"),
+        (REGRESSOR, {NAMES[0]: []}, ValueError, "must be of new vertices. .* Ask `predict` for it"),
+        (REGRESSOR, {}, ValueError, "at least one new vertex. Got none"),
+        (REGRESSOR, ["eva"], TypeError, "must be a dict of new vertex to its hyperedges, or a Hypergraph. Got list"),
+        (REGRESSOR, {"eva": "x"}, TypeError, "must come in a list. Got 'x' for 'eva'"),
+        (RELATIONS, {"eva": []}, ValueError, "must be a dict by relation"),
+    ],
+)
+def test_newcomers_that_do_not_fit_the_model_are_refused(model, memberships, error, message):
+    with pytest.raises(error, match=message):
+        model.predict_new(memberships)
+
+
+def test_models_by_draws_say_that_they_are_to_be_fitted_again():
+    model = HypergraphGPClassifier(H, inference="variational", inducing=NAMES[:6], batch_size=6, max_iterations=2)
+    model.fit(OBSERVED, labels(OBSERVED, 2))
+    with pytest.raises(ValueError, match="Got one by mini-batches"):
+        model.update(GROWN)
+
+
+def test_kinds_of_inference_are_told_apart():
+    assert kind_of(CLASSIFIER.posterior_.likelihood, "ep") == "coupled"
+
+
+def test_measurements_on_a_log_scale_are_taken_in_on_it():
+    prices = {name: float(np.exp(value)) for name, value in VALUES.items()}
+    options = {"integrate": False, "random_state": 0}
+    model = HypergraphGPRegressor(H, transform="log", **options).fit(OBSERVED, [prices[name] for name in OBSERVED])
+    logs = HypergraphGPRegressor(H, **options).fit(OBSERVED, of(OBSERVED))
+    again = [*LATER, "eva"]
+    model.update(GROWN, again, [prices[name] for name in again])
+    logs.update(GROWN, again, of(again))
+    median = model.predict_quantiles(GROWN.vertices, [0.5])[:, 0]
+    np.testing.assert_allclose(median, np.exp(logs.predict(GROWN.vertices)), rtol=1e-6)
+    jacobian = -of([*OBSERVED, *again]).sum()
+    assert model.log_marginal_likelihood_ == pytest.approx(logs.log_marginal_likelihood_ + jacobian, abs=1e-6)
+    with pytest.raises(ValueError, match="positive `y`"):
+        model.update(X=LATER, y=[-1.0] * len(LATER))
+
+
+def test_a_new_vertex_is_predicted_on_the_log_scale_and_after_loading(tmp_path):
+    model = HypergraphGPRegressor(H, transform="log", learn=False).fit(OBSERVED, np.exp(of(OBSERVED)))
+    hg.save(model, tmp_path / "model")
+    memberships = {"eva": [H.edges[1]]}
+    mean = model.predict_new(memberships)
+    loaded = hg.load(tmp_path / "model")
+    np.testing.assert_allclose(loaded.predict_new(memberships), mean)
+    for each in (model, loaded):
+        each.update(H.with_members({H.edges[1]: ["eva"]}))
+        np.testing.assert_allclose(each.predict(["eva"]), mean)
+    assert loaded.log_marginal_likelihood_ == pytest.approx(model.log_marginal_likelihood_)
+
+
+def test_the_markov_solver_begins_where_it_was_and_ends_where_the_dense_one_does():
+    H = random_hypergraph(120, 90, seed=5)
+    names, y = list(H.vertices), np.sin(np.arange(60.0))
+    kernel = kernels.Matern(Spectrum.matrix_free(H), nu=2.0, lengthscale=2.0)
+    model = HypergraphGPRegressor(H, kernel, learn=False, solver=hg.Markov(tolerance=1e-8)).fit(names[:60], y)
+    grown = H.with_members({H.edges[0]: ["eva"], H.edges[1]: ["eva"]})
+    fresh = kernels.Matern(Spectrum.of(grown), nu=2.0, lengthscale=2.0)
+    model.update(grown, ["eva"], [0.3])
+    assert model.solver_ == "markov"
+    prior = model.posterior_.prior._replace(kernel=fresh)
+    expected = solver_for(fresh, model.posterior_.sites.rows, "dense").posterior(prior, model.posterior_.sites)
+    np.testing.assert_allclose(
+        model.predict(grown.vertices), expected.mean(np.arange(grown.num_vertices))[:, 0], atol=1e-6
+    )
+    assert abs(model.log_marginal_likelihood_ - expected.log_evidence) < 1.0
+
+
+def test_new_vertices_have_calibrated_probabilities():
+    model = HypergraphGPClassifier(H, calibrate=True, likelihood="softmax", random_state=0, max_iterations=10)
+    model.fit(OBSERVED, labels(OBSERVED, 3))
+    model.temperature_ = 2.0
+    found = model.predict_proba_new({"eva": [H.edges[1]]})
+    model.update(H.with_members({H.edges[1]: ["eva"]}))
+    assert model.temperature_ == 2.0
+    np.testing.assert_allclose(found, model.predict_proba(["eva"]), atol=1e-7)
+    plain = model.posterior_.probabilities(model._rows(["eva"]))
+    np.testing.assert_allclose(found, np.sqrt(plain) / np.sqrt(plain).sum(), atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"likelihood": "student-t", "learn": False}, "must have normal noise to be updated. Got one through another"),
+        ({"laplacian": "bolla", "learn": False}, "by Zhou's Laplacian"),
+        ({"covariates": np.random.default_rng(0).random((24, 101)), "learn": False}, "takes in observations alone"),
+    ],
+)
+def test_models_that_cannot_grow_say_so_and_stay(options, message):
+    model = HypergraphGPRegressor(H, **options).fit(OBSERVED, of(OBSERVED))
+    before = model.predict(NAMES)
+    for grow in (lambda: model.update(GROWN), lambda: model.predict_new({"eva": [H.edges[1]]})):
+        with pytest.raises(ValueError, match=message):
+            grow()
+    assert np.array_equal(model.predict(NAMES), before)
+
+
+def test_a_model_on_another_laplacian_takes_in_observations():
+    model = HypergraphGPRegressor(H, laplacian="bolla", learn=False).fit(OBSERVED, of(OBSERVED))
+    model.update(X=LATER, y=of(LATER))
+    assert len(model.leave_one_out()) == len(OBSERVED) + len(LATER)
+
+
+def test_a_regressor_by_draws_is_to_be_fitted_again():
+    model = HypergraphGPRegressor(H, learn=False).fit(OBSERVED, of(OBSERVED))
+    model.draws_ = object()
+    with pytest.raises(ValueError, match="Got one by draws"):
+        model.update(GROWN)
