@@ -7,7 +7,8 @@ const plain = (text) => text.replace(/\d+(\.\d+)?e[+-]\d+/g, (digits) => {
 // What a number means comes first, up to its first stop; its name and value stand beside.
 for (const { name, value: text, meaning } of D.learned) {
   const end = meaning.search(/[.:;](\s|$)/), what = end < 0 ? meaning || name : meaning.slice(0, end), more = end < 0 ? "" : meaning.slice(end + 1).trim();
-  const amount = make("span", { class: "amount" }, plain(text));
+  const [estimate, interval] = text.split(/ \((?=.* to )/); // the interval stands below, smaller
+  const amount = make("span", { class: "amount" }, plain(estimate), ...(interval ? [make("small", {}, plain(interval.slice(0, -1)))] : []));
   const label = make("small", {}, meaning ? name : "");
   $("learned").append(make("div", {}, make("dt", {}, make("span", {}, what, label), amount), ...(more ? [make("dd", {}, plain(more[0].toUpperCase() + more.slice(1)))] : [])));
 }
