@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss.estimators.features import are_many
 from hypergauss.estimators.grown_relations import Relations
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.labels import with_further
@@ -104,6 +105,11 @@ class GrowingClassifier(VertexEstimator):
             raise ValueError(f"A model must be conditioned on its labels to be updated. Got one by {way}. Fit again.")
         is_variational = components(self.posterior_)[0][1].posteriors[0].is_by_products
         likelihood = self.posterior_.likelihood
+        if self.inference == "dirichlet" or (self.inference == "auto" and are_many(self.covariates)):
+            raise ValueError(
+                "A model must settle its labels to be updated. Got one by pseudo-counts (`inference='dirichlet'`, usual "
+                "for many features). Fit again: that takes seconds."
+            )
         return labelled_again(
             self.posterior_,
             growth,
