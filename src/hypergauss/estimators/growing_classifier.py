@@ -107,7 +107,7 @@ class GrowingClassifier(VertexEstimator):
         likelihood = self.posterior_.likelihood
         if self.inference == "dirichlet" or (self.inference == "auto" and are_many(self.covariates)):
             raise ValueError(
-                "A model must settle its labels to be updated. Got one by pseudo-counts (`inference='dirichlet'`, usual "
+                "A model must settle its labels to be updated. Got one by pseudo-counts ('dirichlet', usual "
                 "for many features). Fit again: that takes seconds."
             )
         return labelled_again(
