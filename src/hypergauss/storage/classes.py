@@ -94,7 +94,8 @@ class Stored(NamedTuple):
 
     def _goes_without_saying(self, name: str, value: Any) -> bool:
         usual = self.later.get(name, ...)
-        return value is usual or (isinstance(usual, str) and isinstance(value, str) and value == usual)
+        is_same = type(value) is type(usual) and isinstance(usual, str | float) and value == usual
+        return value is usual or is_same
 
     def make(self, state: Mapping[str, Any]) -> Any:
         """Return an object of all that makes one up and nothing else."""

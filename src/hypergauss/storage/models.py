@@ -132,9 +132,9 @@ def _estimator(stored: Stored, state: Mapping[str, Any]) -> Any:
     usual = {name: each.default for name, each in given.items() if each.default is not inspect.Parameter.empty}
     usual |= stored.later
     wanted = {*given, *stored.state}
-    if set(state) - wanted or wanted - set(state) - set(usual):
-        odd = sorted(set(state).symmetric_difference(wanted))
-        raise ValueError(f"{stored.cls.__name__} has other parameters or other state: {', '.join(odd)}")
+    odd = (set(state) - wanted) | (wanted - set(state) - set(usual))
+    if odd:
+        raise ValueError(f"{stored.cls.__name__} has other parameters or other state: {', '.join(sorted(odd))}")
     estimator: Any = object.__new__(stored.cls)
     vars(estimator).update(usual | dict(state))
     check_is_fitted(estimator)
