@@ -11,7 +11,6 @@ import hypergauss as hg
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.exceptions import InsufficientMemoryError
-from hypergauss.report.content import _layout
 from hypergauss.solvers import choose
 from hypergauss.solvers.choose import plan_solver
 from hypergauss.solvers.costs import exact_fit
@@ -126,9 +125,6 @@ def test_a_model_without_eigenvectors_has_a_report_with_the_hyperedges_that_spea
     page = (tmp_path / "report.html").read_text()
     content = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page).group(1))
     edge, contribution = content["speaking"]["top"][1][0]
-    exact = hg.HypergraphGPRegressor(planted.hypergraph, solver="low-rank", learn=False).fit(y.index, y)
-    for ours, theirs in zip(_layout(model), _layout(exact), strict=True):
-        assert abs(np.corrcoef(ours, theirs)[0, 1]) > 0.99
     loudest = model.explain(1).edges.iloc[0]
     assert planted.hypergraph.incidence[1, [loudest["edge"]]].sum() == 1
     assert content["speaking"]["edges"][edge] == str(loudest["edge"])

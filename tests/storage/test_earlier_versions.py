@@ -62,7 +62,8 @@ def test_a_file_of_an_earlier_version_can_be_saved_in_this_one(layout, name, tmp
     ask = "predict_proba" if "proba" in EXPECTED[layout, name] else "predict"
     np.testing.assert_array_equal(getattr(again, ask)(NAMES), getattr(model, ask)(NAMES))
     earlier = HERE / f"version-{layout}" / f"{name}.hypergauss"
-    assert (tmp_path / "m").stat().st_size < 1.01 * earlier.stat().st_size
+    # Parameters that were added since take a few bytes each; whatever grows with the hypergraph must not.
+    assert (tmp_path / "m").stat().st_size < 1.01 * earlier.stat().st_size + 300
 
 
 def test_its_hyperparameters_can_be_learned_again():

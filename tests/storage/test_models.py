@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import hypergauss as hg
-from hypergauss.exceptions import FileError, LearningWarning
+from hypergauss.exceptions import DataWarning, FileError, LearningWarning
 from hypergauss.inference import LogNormal, SpectralFeatures
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.kernels import SpectralKernel
@@ -107,7 +107,8 @@ def test_a_classifier_predicts_the_same_to_the_last_digit(tmp_path, learn, label
 
 
 def test_names_and_attributes_of_all_kinds_survive(tmp_path):
-    model = hg.HypergraphGPRegressor(noted(), learn=False).fit(["a", 7], [0.0, 1.0])
+    with pytest.warns(DataWarning, match="ignores the directions"):
+        model = hg.HypergraphGPRegressor(noted(), learn=False).fit(["a", 7], [0.0, 1.0])
     again = copied(model, tmp_path)
     assert again.H.equals(noted())
     assert again.H.attributes == noted().attributes

@@ -179,11 +179,6 @@ class VertexEstimator(BaseEstimator):
     def _growth(self, H: Relations | None, covariates: Any) -> tuple[Growth, dict[str, Any]]:
         """Return what becomes of the vertices, and the parameters that say so from then on."""
         check_is_fitted(self)
-        if are_many(self.covariates):
-            raise ValueError(
-                "A model must not have many features as `covariates` to be updated: their components belong to the "
-                "vertices that it was fitted on. Got such a model. Fit again."
-            )
         relations = grown(self.H, H)
         old, new = Domain.of(self.H), Domain.of(relations)
         if covariates is not None and (self.covariates is None or isinstance(self.covariates, Kernel)):
