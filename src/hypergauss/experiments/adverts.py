@@ -1,8 +1,8 @@
 """Cars for sale whose adverts say little: prices from the few of eleven categories that each names.
 
 Half of the cars have a price and all their categories. Each of the others names four of them only, as adverts do, and
-its price is held out. What a car shares with others, a make, a body style, a fuel system, is all there is to go by. The task shows where that helps, with few memberships; with all of
-them known, ridge regression is level (`hypergauss reproduce automobiles`).
+its price is held out. What a car shares with others, a make, a body style, a fuel system, is all there is to go by.
+The task shows where that helps, with few memberships; with all of them known, ridge regression is level (`hypergauss reproduce automobiles`).
 """
 
 from __future__ import annotations
