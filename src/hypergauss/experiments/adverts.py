@@ -2,7 +2,8 @@
 
 Half of the cars have a price and all their categories. Each of the others names four of them only, as adverts do, and
 its price is held out. What a car shares with others, a make, a body style, a fuel system, is all there is to go by.
-The task shows where that helps, with few memberships; with all of them known, ridge regression is level (`hypergauss reproduce automobiles`).
+The task shows where that helps, with few memberships; with all of them known, ridge regression is
+level (`hypergauss reproduce automobiles`).
 """
 
 from __future__ import annotations
