@@ -59,6 +59,16 @@ def test_xgi_objects_round_trip():
     assert again["name"] == "small"
 
 
+def test_weights_of_vertices_go_to_xgi_and_come_back():
+    H = Hypergraph.from_edges({"e": ["a", "b"]}).with_attributes(vertices={"a": {"age": 41}}, vertex_weights={"a": 2.5})
+    network = to_xgi(H)
+    assert dict(network.nodes["a"]) == {"age": 41, "weight": 2.5}
+    assert dict(network.nodes["b"]) == {}
+    again = from_xgi(network)
+    assert dict(again.attributes.vertex_weights) == {"a": 2.5}
+    assert dict(again.attributes.vertices["a"]) == {"age": 41}
+
+
 def test_xgi_has_no_weights_of_memberships_nor_directions_of_some():
     pytest.importorskip("xgi")
     with pytest.raises(ValueError, match="no weights of memberships"):

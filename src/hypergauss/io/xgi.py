@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from hypergauss import _checks
@@ -13,8 +14,8 @@ from hypergauss.hypergraph.names import plain
 def from_xgi(network: Any) -> Hypergraph:
     """Return the hypergraph of an `xgi.Hypergraph`, `xgi.DiHypergraph` or `xgi.SimplicialComplex`.
 
-    An edge's attribute "weight" becomes its weight w(e); other attributes stay in ``attributes``, and so do
-    directions: the model takes heads and tails as members alike.
+    An edge's attribute "weight" becomes its weight w(e), a vertex' one of ``attributes.vertex_weights``; other
+    attributes stay in ``attributes``, and so do directions: the model takes heads and tails as members alike.
     """
     xgi = _checks.optional("xgi", "xgi")
     directed = isinstance(network, xgi.DiHypergraph)
@@ -25,14 +26,20 @@ def from_xgi(network: Any) -> Hypergraph:
     about_edges = {edge: dict(network.edges[edge]) for edge in members}
     weights = {edge: notes.pop("weight", 1.0) for edge, notes in about_edges.items()}
     about_vertices = {vertex: dict(network.nodes[vertex]) for vertex in vertices}
+    weighted = {v: notes.pop("weight") for v, notes in about_vertices.items() if _is_number(notes.get("weight"))}
     simplicial = isinstance(network, xgi.SimplicialComplex)
     return Hypergraph.from_edges(members, vertices=vertices, weights=weights).with_attributes(
         vertices={vertex: notes for vertex, notes in about_vertices.items() if notes},
         edges={edge: notes for edge, notes in about_edges.items() if notes},
         metadata=dict(network._net_attr),
+        vertex_weights={vertex: float(weight) for vertex, weight in weighted.items()},
         directions=_directions(network) if directed else {},
         network_type="asc" if simplicial else "directed" if directed else None,
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _directions(network: Any) -> dict[tuple[Any, Any], tuple[str, ...]]:
@@ -47,8 +54,8 @@ def _directions(network: Any) -> dict[tuple[Any, Any], tuple[str, ...]]:
 def to_xgi(H: Hypergraph) -> Any:
     """Return an `xgi.Hypergraph` with the same names, or an `xgi.DiHypergraph` where memberships have directions.
 
-    Weights w(e) other than 1 become the attribute "weight". XGI has no place for weights of memberships, nor for
-    directions of some memberships only, and a hypergraph with either is refused.
+    Weights w(e) other than 1, and those of vertices, become the attribute "weight". XGI has no place for weights of
+    memberships, nor for directions of some memberships only, and a hypergraph with either is refused.
     """
     xgi = _checks.optional("xgi", "xgi")
     if (H.incidence.data != 1.0).any():
@@ -66,7 +73,9 @@ def to_xgi(H: Hypergraph) -> Any:
             "`H.with_attributes(directions={}, network_type=None)`."
         )
     network = (xgi.DiHypergraph if notes.directions else xgi.Hypergraph)(**notes.metadata)
-    network.add_nodes_from((plain(vertex), dict(notes.vertices.get(vertex, {}))) for vertex in H.vertices)
+    for vertex in H.vertices:
+        weight = {"weight": notes.vertex_weights[vertex]} if vertex in notes.vertex_weights else {}
+        network.add_node(plain(vertex), **{**notes.vertices.get(vertex, {}), **weight})
     for position, (edge, weight) in enumerate(zip(H.edges.tolist(), H.weights.tolist(), strict=True)):
         members: Any = [names[row] for row in columns.indices[columns.indptr[position] : columns.indptr[position + 1]]]
         if notes.directions:
