@@ -27,6 +27,8 @@ from hypergauss import _checks
 Model = TypeVar("Model", bound="Parametrised")
 #: A formula: from a model to an array, or to several.
 Formula = Callable[[Any], Any]
+#: The way from the root of a tree to one of its parts: names of fields, and positions in tuples.
+Path = tuple[str | int, ...]
 
 _STEP, _DIFFERENCE = 1e-20, 1e-6
 #: Where a complex step and a difference of two values may disagree, relative to the largest derivative.
@@ -131,7 +133,7 @@ class Slot(NamedTuple):
     """One free hyperparameter: the name it is shown by, the way to it from the root, its coordinate and value."""
 
     name: str
-    path: tuple[str | int, ...]
+    path: Path
     coordinate: Coordinate
     value: np.ndarray
 
@@ -166,9 +168,8 @@ def unpack(model: Model, theta: np.ndarray, free: Sequence[Slot] | None = None) 
     ``free`` are the model's `slots`, where one model is filled again and again and they are known.
     """
     free = slots(model) if free is None else free
-    for slot, part in zip(free, split(free, theta), strict=True):
-        model = with_value(model, slot.path, np.asarray(slot.coordinate.inverse(part)))
-    return model
+    parts = zip(free, split(free, theta), strict=True)
+    return with_values(model, [(slot.path, np.asarray(slot.coordinate.inverse(part))) for slot, part in parts])
 
 
 def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
@@ -182,24 +183,32 @@ def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
 
 def replace(model: Model, held: Sequence[Any]) -> Model:
     """Return the model with what its free hyperparameters' fields hold replaced, in the order of `slots`."""
-    for slot, value in zip(slots(model), held, strict=True):
-        model = with_value(model, slot.path, np.asarray(value))
-    return model
+    return with_values(model, [(slot.path, np.asarray(v)) for slot, v in zip(slots(model), held, strict=True)])
 
 
-def with_value(node: Any, path: tuple[str | int, ...], value: Any) -> Any:
-    """Return a copy of a tree that holds another value at the end of a path; all else is shared.
+def with_value(node: Any, path: Path, value: Any) -> Any:
+    """Return a copy of a tree that holds another value at the end of a path (`with_values`)."""
+    return with_values(node, [(path, value)])
+
+
+def with_values(node: Any, changes: Sequence[tuple[Path, Any]]) -> Any:
+    """Return a copy of a tree that holds other values at the ends of some paths; all else is shared.
 
     What a `cached_property` has made of the old values is not.
     """
-    if not path:
-        return value
-    step, *rest = path
-    if isinstance(step, int):
-        return tuple(with_value(item, tuple(rest), value) if i == step else item for i, item in enumerate(node))
+    if not changes:
+        return node
+    if not changes[0][0]:
+        return changes[-1][1]
+    below: dict[str | int, list[tuple[Path, Any]]] = {}
+    for (step, *rest), value in changes:
+        below.setdefault(step, []).append((tuple(rest), value))
+    if isinstance(node, tuple):
+        return tuple(with_values(item, below.get(i, ())) for i, item in enumerate(node))
     copy = object.__new__(type(node))
     copy.__dict__.update(_fields(node))
-    copy.__dict__[step] = with_value(node.__dict__[step], tuple(rest), value)
+    for step, within in below.items():
+        copy.__dict__[step] = with_values(node.__dict__[step], within)
     return copy
 
 
@@ -222,20 +231,16 @@ def _fields(node: Parametrised) -> dict[str, Any]:
 def transferred(model: Model, other: Parametrised) -> Model:
     """Return a model with the values that another has for hyperparameters of the same name, free or not."""
     known = {slot.name: slot.value for slot in slots(other, free_only=False)}
-    for slot in slots(model, free_only=False):
-        if slot.name in known and np.shape(known[slot.name]) == slot.shape:
-            model = with_value(model, slot.path, np.asarray(known[slot.name]))
-    return model
+    alike = (s for s in slots(model, free_only=False) if s.name in known and np.shape(known[s.name]) == s.shape)
+    return with_values(model, [(slot.path, np.asarray(known[slot.name])) for slot in alike])
 
 
 def moved_as(model: Model, pattern: Parametrised, other: Parametrised) -> Model:
     """Return a model with the values that another has for those hyperparameters that are free in a pattern."""
     free = {slot.name for slot in slots(pattern)}
     known = {slot.name: slot.value for slot in slots(other, free_only=False)}
-    for slot in slots(model, free_only=False):
-        if slot.name in free:
-            model = with_value(model, slot.path, np.asarray(known[slot.name]))
-    return model
+    moved = (slot for slot in slots(model, free_only=False) if slot.name in free)
+    return with_values(model, [(slot.path, np.asarray(known[slot.name])) for slot in moved])
 
 
 def bounds(model: Parametrised) -> np.ndarray:
@@ -376,7 +381,7 @@ def _shown_name(field: str, coordinate: Coordinate) -> str:
     return field if coordinate.shown_as is None else coordinate.shown_as[0]
 
 
-def _walk(node: Any, path: tuple[str | int, ...], prefix: str, free_only: bool) -> Iterator[Slot]:
+def _walk(node: Any, path: Path, prefix: str, free_only: bool) -> Iterator[Slot]:
     """Yield the hyperparameters of an object's parts, then its own; parts in a tuple are labelled or numbered."""
     if isinstance(node, tuple):
         for position, child in enumerate(node):

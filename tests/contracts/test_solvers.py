@@ -184,6 +184,7 @@ def test_slopes_of_the_evidence_in_means_and_variances_match_central_differences
     kernel, sites = KERNELS[name](hypergraph), data.sites()
     prepared_solver = prepared(kernel, data.observations().rows, solver)
     found = prepared_solver.evidence(kernel, data.mean, sites)
+    assert prepared_solver.log_evidence(kernel, data.mean, sites) == pytest.approx(found.value, rel=1e-12)
     in_mean = oracles.central_differences(lambda m: prepared_solver.evidence(kernel, m, sites).value, data.mean)
     in_variance = oracles.central_differences(
         lambda v: prepared_solver.evidence(kernel, data.mean, sites._replace(variance=v)).value, sites.variance

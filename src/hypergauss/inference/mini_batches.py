@@ -23,7 +23,7 @@ from hypergauss import parameters
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import likelihood_sites
 from hypergauss.learning.adam import Adam
-from hypergauss.learning.priors import Matched, log_prior, log_prior_gradient
+from hypergauss.learning.priors import Matched, log_prior_and_gradient
 from hypergauss.solvers.projection import Inducing, Projected
 from hypergauss.solvers.sites import NaturalSites
 
@@ -116,9 +116,10 @@ def learn_in_batches(
             projected = inducing.project(model.kernel, batch.inputs)
             q = q.towards(_batch_coefficients(model, projected, batch, q), rho)
             marginals = Marginals.of(model, projected, q)
-            estimates.append(_estimate(model, batch, marginals) + log_prior(model, priors))
+            prior, in_prior = log_prior_and_gradient(model, priors)
+            estimates.append(_estimate(model, batch, marginals) + prior)
             if learn:
-                gradient = _gradient(model, inducing, batch, projected, marginals) + log_prior_gradient(model, priors)
+                gradient = _gradient(model, inducing, batch, projected, marginals) + in_prior
                 if np.isfinite(gradient).all():
                     theta = parameters.pack(model) + adam.step(gradient / n)
                     model = parameters.unpack(model, np.clip(theta, *limits))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +29,12 @@ class LogNormal:
 
     def log_density(self, value: Any) -> Any:
         """Return the log density at a value, summed over its entries."""
-        z = (np.log(value) - np.log(self.median)) / self.spread
-        return -0.5 * (z**2 + np.log(2 * np.pi * self.spread**2)).sum()
+        z = (np.log(value) - math.log(self.median)) / self.spread
+        return -0.5 * (z**2 + math.log(2 * math.pi * self.spread**2)).sum()
+
+    def slope(self, value: Any) -> Any:
+        """Return the slope of the log density in each entry of a value."""
+        return (math.log(self.median) - np.log(value)) / (self.spread**2 * value)
 
 
 #: Priors matched to a model: (number of the free hyperparameter, prior on what its field holds).
@@ -44,15 +49,15 @@ def log_prior(model: Parametrised, priors: Matched) -> float:
     return float(sum(prior.log_density(free[number].value) for number, prior in priors))
 
 
-def log_prior_gradient(model: Parametrised, priors: Matched) -> np.ndarray:
-    """Return the gradient of `log_prior` in the coordinates of `parameters.pack`, shape (p,)."""
+def log_prior_and_gradient(model: Parametrised, priors: Matched) -> tuple[float, np.ndarray]:
+    """Return `log_prior`, and its gradient in the coordinates of `parameters.pack`, shape (p,)."""
     free = parameters.slots(model)
-    parts = [np.zeros(slot.size) for slot in free]
+    parts, total = [np.zeros(slot.size) for slot in free], 0.0
     for number, prior in priors:
         value, coordinate = free[number].value, free[number].coordinate
-        slope = -(np.log(value) - np.log(prior.median)) / (prior.spread**2 * value)
-        parts[number] += np.ravel(slope * coordinate.slope(value))
-    return np.concatenate(parts) if parts else np.zeros(0)
+        total += float(prior.log_density(value))
+        parts[number] += np.ravel(prior.slope(value) * coordinate.slope(value))
+    return total, np.concatenate(parts) if parts else np.zeros(0)
 
 
 def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]:

@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
-from hypergauss.learning.priors import LogNormal, Matched, check_priors, log_prior, log_prior_gradient, match_priors
+from hypergauss.learning.priors import LogNormal, Matched, check_priors, log_prior, log_prior_and_gradient, match_priors
 from hypergauss.learning.trust_region import Ascent, LocalModel, climb_by_gradients
 from hypergauss.parameters import Parametrised
 
@@ -263,7 +263,8 @@ class _Loss:
         except NumericalError:  # beyond what the arithmetic can carry
             value, gradient = np.nan, np.zeros_like(theta)
         if self.priors:
-            value, gradient = value + log_prior(model, self.priors), gradient + log_prior_gradient(model, self.priors)
+            prior, in_prior = log_prior_and_gradient(model, self.priors)
+            value, gradient = value + prior, gradient + in_prior
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             return (self.worst + _WORSE if np.isfinite(self.worst) else _FAILED), np.zeros_like(theta)
         loss = -self.scale * value
@@ -278,15 +279,14 @@ class _Loss:
         found = self.objective.local_model(model)  # type: ignore[attr-defined]
         if not self.priors:
             return found
-        here = log_prior(model, self.priors)
+        here, in_prior = log_prior_and_gradient(model, self.priors)
 
         def gain(there: np.ndarray) -> tuple[float, np.ndarray]:
             value, gradient = found.gain(there)
-            moved = self.model(there)
-            prior = log_prior(moved, self.priors) - here
-            return value + prior, gradient + log_prior_gradient(moved, self.priors)
+            prior, slope = log_prior_and_gradient(self.model(there), self.priors)
+            return value + prior - here, gradient + slope
 
-        return LocalModel(found.value + here, found.gradient + log_prior_gradient(model, self.priors), gain)
+        return LocalModel(found.value + here, found.gradient + in_prior, gain)
 
 
 def _within(model: Parametrised, theta: np.ndarray) -> np.ndarray:

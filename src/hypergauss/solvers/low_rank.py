@@ -79,32 +79,37 @@ class LowRankSolver(ExactSolver):
         return kernel.pull_back_structure(slopes._replace(remainder=remainder), self.inputs)
 
     def evidence(self, kernel: Kernel, mean: np.ndarray, sites: Sites) -> Evidence:  # noqa: D102
-        F, (weights, remainder) = self.features(kernel)
-        variance = sites.variance
-        is_uniform = np.ndim(remainder) == 0 and not self.features_move and (variance == variance[0]).all()
-        if is_uniform:
-            return self._uniform_evidence(kernel, mean, sites, F, weights, float(remainder + variance[0]))
-        targets = sites.mean - mean
-        outputs = targets.shape[1]
-        d = remainder + variance
-        scaled = F / d[:, None]
-        b = scaled.T @ targets
-        system = capacitance(scaled.T @ F, weights)
-        x = system.times(b)
-        alpha = (targets - F @ x) / d[:, None]
-        quadratic = (targets**2 / d[:, None]).sum() - (b * x).sum()
-        log_det = system.log_det + np.log(2 * np.pi * d).sum()
-        slopes = self._slopes(system, F, weights, 1 / d, alpha, system.residual(b, x), outputs)
+        F, structure = self.features(kernel)
+        if self._is_uniform(structure, sites):
+            return self._uniform_evidence(kernel, mean, sites, F, structure)
+        found = _Measured.of(F, structure, mean, sites)
+        outputs, variance = found.alpha.shape[1], sites.variance
+        beta = found.system.residual(found.b, found.x)
+        slopes = self._slopes(found.system, F, structure.weights, 1 / found.d, found.alpha, beta, outputs)
         unexplained = self.unexplained(kernel)
-        # A sparse approximation is charged for what it leaves out (Titsias, 2009).
-        penalty = outputs * (unexplained / variance).sum() / 2 if self.features_move else 0.0
         in_variance = slopes.remainder + outputs * unexplained / (2 * variance**2)
         in_kernel = self.to_kernel(kernel, slopes, -outputs / (2 * variance))
-        value = -0.5 * (quadratic + outputs * log_det) + sites.log_offset - penalty
-        return Evidence(float(value), in_kernel, alpha.sum(axis=0), in_variance)
+        value = found.log_density + sites.log_offset - self._penalty(unexplained, sites)
+        return Evidence(float(value), in_kernel, found.alpha.sum(axis=0), in_variance)
+
+    def log_evidence(self, kernel: Kernel, mean: np.ndarray, sites: Sites) -> float:  # noqa: D102
+        F, structure = self.features(kernel)
+        if self._is_uniform(structure, sites):
+            return self._uniform_evidence(kernel, mean, sites, F, structure).value
+        found = _Measured.of(F, structure, mean, sites)
+        return float(found.log_density + sites.log_offset - self._penalty(self.unexplained(kernel), sites))
+
+    def _is_uniform(self, structure: Structure, sites: Sites) -> bool:
+        """Return whether D is one number, whatever the hyperparameters."""
+        is_uniform = np.ndim(structure.remainder) == 0 and not self.features_move
+        return is_uniform and bool((sites.variance == sites.variance[0]).all())
+
+    def _penalty(self, unexplained: np.ndarray | float, sites: Sites) -> float:
+        """Return what a sparse approximation is charged for leaving something out (Titsias, 2009)."""
+        return float(sites.mean.shape[1] * (unexplained / sites.variance).sum() / 2) if self.features_move else 0.0
 
     def _uniform_evidence(
-        self, kernel: Kernel, mean: np.ndarray, sites: Sites, F: np.ndarray, weights: np.ndarray, d: float
+        self, kernel: Kernel, mean: np.ndarray, sites: Sites, F: np.ndarray, structure: Structure
     ) -> Evidence:
         """Return the evidence where D is one number d: the data enter only through F'F, F'y and y'y, reduced once.
 
@@ -112,7 +117,7 @@ class LowRankSolver(ExactSolver):
         """
         if self._reduced is None or self._reduced.y is not sites.mean:
             self._reduced = _Reduced.of(F, sites.mean)
-        data = self._reduced
+        data, weights, d = self._reduced, structure.weights, float(structure.remainder + sites.variance[0])
         n, outputs = data.y.shape
         along = data.along - data.sums[:, None] * mean  # F'(y - mean)
         squares = data.squares - 2 * mean @ data.totals + n * (mean**2).sum()
@@ -194,6 +199,31 @@ class LowRankSolver(ExactSolver):
         if type(before) is LowRankPosterior and before.prior.kernel is prior.kernel:
             return LowRankPosterior(prior, sites, self._shelf, before)
         return super().resumed(prior, sites, before, moved)
+
+
+class _Measured(NamedTuple):
+    """The system of K + Sigma solved for measurements less their mean."""
+
+    d: np.ndarray  # (n,), the diagonal D
+    system: Capacitance
+    b: np.ndarray  # F' D^-1 (y - mean), (r, L)
+    x: np.ndarray  # C b, (r, L)
+    alpha: np.ndarray  # (K + Sigma)^-1 (y - mean), (n, L)
+    log_density: float
+
+    @classmethod
+    def of(cls, F: np.ndarray, structure: Structure, mean: np.ndarray, sites: Sites) -> _Measured:
+        """Solve it."""
+        targets = sites.mean - mean
+        d = structure.remainder + sites.variance
+        scaled = F / d[:, None]
+        b = scaled.T @ targets
+        system = capacitance(scaled.T @ F, structure.weights)
+        x = system.times(b)
+        alpha = (targets - F @ x) / d[:, None]
+        quadratic = (targets**2 / d[:, None]).sum() - (b * x).sum()
+        log_det = system.log_det + np.log(2 * np.pi * d).sum()
+        return cls(d, system, b, x, alpha, -0.5 * float(quadratic + targets.shape[1] * log_det))
 
 
 class _Reduced(NamedTuple):

@@ -17,7 +17,7 @@ import scipy.linalg
 from scipy.optimize import minimize
 
 from hypergauss import parameters
-from hypergauss.learning.priors import Matched, log_prior, log_prior_gradient
+from hypergauss.learning.priors import Matched, log_prior_and_gradient
 from hypergauss.solvers.base import GaussianModel
 from hypergauss.solvers.iterative.numbers import Deflated, deflated
 from hypergauss.solvers.iterative.system import Workspace
@@ -65,7 +65,8 @@ class LeadingEvidence(NamedTuple):
                     value, gradient = self.value_and_gradient(model)
             except scipy.linalg.LinAlgError:
                 value, gradient = np.nan, np.zeros_like(theta)
-            value, gradient = value + log_prior(model, priors), gradient + log_prior_gradient(model, priors)
+            prior, in_prior = log_prior_and_gradient(model, priors)
+            value, gradient = value + prior, gradient + in_prior
             if not (np.isfinite(value) and np.isfinite(gradient).all()):  # beyond what the arithmetic can carry
                 return _FAILED, np.zeros_like(theta)
             return -value / size, -gradient / size
