@@ -155,7 +155,8 @@ def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
 
     With B_c = I + A_c^1/2 K A_c^1/2, E_c = A_c^1/2 B_c^-1 A_c^1/2 and E_c K = I - A_c^1/2 B_c^-1 A_c^-1/2.
     """
-    nu, a = sites.shift.T, np.maximum(sites.precision.T, _LEAST_PRECISION)  # (C, n)
+    # (C, n), class by class in memory too, as all that is made of them will be.
+    nu, a = np.ascontiguousarray(sites.shift.T), np.maximum(sites.precision.T, _LEAST_PRECISION, order="C")
     root, n, classes = np.sqrt(a), len(K), np.arange(len(a))
     inverses, log_dets = _inverses(K, root)
     scaled = root[:, :, None] * inverses
@@ -182,22 +183,22 @@ def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
 
 def _inverses(K: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
     """Return (I + diag(r) K diag(r))^-1 for each row r, and the sum of the log determinants."""
-    n, log_dets = len(K), 0.0
-    lower = np.empty((len(root), n, n))
-    for r, inverse in zip(root, lower, strict=True):
-        B = K * r
-        B *= r[:, None]
-        B.flat[:: n + 1] += 1.0
-        factor = _cholesky(B)
-        log_dets += 2 * float(np.log(np.diagonal(factor)).sum())
-        inverse.T[:] = dpotri(factor, lower=1, overwrite_c=1)[0]
-    inverses = lower + lower.transpose(0, 2, 1)
-    inverses[:, np.arange(n), np.arange(n)] /= 2
+    diagonal = np.arange(len(K))
+    B = np.multiply(K, root[:, :, None] * root[:, None, :], order="C")
+    B[:, diagonal, diagonal] += 1.0
+    # B and its transpose are one: LAPACK works in place on the latter, whose columns are contiguous.
+    for matrix in B:
+        _cholesky(matrix)
+    log_dets = 2 * float(np.log(B[:, diagonal, diagonal]).sum())
+    for matrix in B:
+        dpotri(matrix.T, lower=1, overwrite_c=1)
+    inverses = B + B.transpose(0, 2, 1)
+    inverses[:, diagonal, diagonal] /= 2
     return inverses, log_dets
 
 
 def _cholesky(A: np.ndarray) -> np.ndarray:
-    """Return the lower factor of a matrix that may be overwritten."""
+    """Return the lower factor of a matrix of contiguous rows, whose transpose it overwrites."""
     factor, info = dpotrf(A.T, lower=1, overwrite_a=1)
     if info != 0:
         raise NumericalError(
