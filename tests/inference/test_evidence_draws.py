@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from hypergauss.exceptions import SamplingWarning
-from hypergauss.inference.mcmc.evidence import folded, sample_hyperparameters, split_r_hat
+from hypergauss.inference.mcmc.evidence import sample_hyperparameters, split_r_hat
 
 WIDE = np.array([[-20.0, 20.0]] * 2)
 
@@ -39,8 +39,8 @@ def test_the_end_of_a_range_is_no_wall():
     density = np.exp(-4 * grid) / np.exp(-4 * grid).sum()
     assert (x >= 0).all()
     assert (x <= 1).all()
-    assert x.mean() == pytest.approx(density @ grid, abs=0.02)
-    assert (x**2).mean() == pytest.approx(density @ grid**2, abs=0.02)
+    assert x.mean() == pytest.approx(density @ grid, abs=0.012)
+    assert (x**2).mean() == pytest.approx(density @ grid**2, abs=0.012)
 
 
 def test_modes_are_visited_by_their_probability():
@@ -55,8 +55,26 @@ def test_modes_are_visited_by_their_probability():
 
 
 def test_the_same_seed_gives_the_same_draws():
-    one, other = (sample_hyperparameters([banana], np.zeros((1, 2)), np.eye(2), WIDE, draws=20, seed=3) for _ in "ab")
+    one, other = (sample_hyperparameters([banana], np.zeros((1, 2)), np.eye(2), WIDE, draws=100, seed=3) for _ in "ab")
     assert np.array_equal(one.coordinates, other.coordinates)
+
+
+def test_chains_that_disagree_go_on_until_they_agree():
+    """Two basins of one well: 30 draws of each chain do not tell how much of it lies in either."""
+
+    def basins(x):
+        weights = np.exp(-((x[0] - np.array([-2.2, 2.2])) ** 2) / 2)
+        return np.log(weights.sum()), np.array([(weights * (np.array([-2.2, 2.2]) - x[0])).sum() / weights.sum()])
+
+    def drawn(**options):
+        return sample_hyperparameters([basins], np.zeros((1, 1)), np.eye(1), WIDE[:1], draws=30, seed=1, **options)
+
+    with pytest.warns(SamplingWarning, match="The chains disagree"):
+        once = drawn(most_times=1).coordinates
+    longer = drawn(most_times=100).coordinates
+    assert longer.shape[1] > once.shape[1] == 30
+    assert np.array_equal(longer[:, :30], once)
+    assert split_r_hat(longer[..., 0]) <= 1.05
 
 
 def test_chains_that_disagree_are_reported():
@@ -66,11 +84,6 @@ def test_chains_that_disagree_are_reported():
 
     with pytest.warns(SamplingWarning, match="The chains disagree"):
         sample_hyperparameters([apart], np.zeros((1, 1)), np.full((1, 1), 100.0), WIDE[:1], draws=40, seed=1)
-
-
-def test_coordinates_fold_back_into_their_range():
-    limits = np.array([[0.0, 2.0]])
-    assert np.allclose(folded(np.array([[-0.5], [1.0], [2.5], [4.0]]), limits)[:, 0], [0.5, 1.0, 1.5, 0.0])
 
 
 def test_r_hat_is_one_where_chains_agree_and_more_where_they_drift():
@@ -107,9 +120,8 @@ def test_ranks_of_true_hyperparameters_are_uniform():
         y = np.linalg.cholesky(S) @ rng.standard_normal(15)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SamplingWarning)  # so few draws may disagree
-            found = sample_hyperparameters(
-                [height_of(y)], np.zeros((1, 2)), np.eye(2), WIDE, chains=1, draws=19, warm_up=30, thin=4, seed=number
-            )
+            few = {"chains": 1, "draws": 19, "warm_up": 30, "thin": 4, "most_times": 1}
+            found = sample_hyperparameters([height_of(y)], np.zeros((1, 2)), np.eye(2), WIDE, seed=number, **few)
         ranks.append((found.coordinates[0] < theta).sum(axis=0))
     for column in np.array(ranks).T:
         assert chisquare(np.bincount(column // 4, minlength=5)).pvalue > 1e-3

@@ -7,10 +7,11 @@ along the gradient, and accepts where that leads with the probability that makes
 distant draws, exact whatever R is. R comes from the curvature at the mode; a first run of the chains, which is thrown
 away, then puts c and R where the posterior really is, and sets the size of steps.
 
-At the end of a coordinate's range the posterior is folded over, so that steps across it lead back inside: with one fold
-at each end every point has three preimages, and draws of them all are draws of it.
+A coordinate with a range [a, b] is drawn as u, theta = a + (b - a) / (1 + exp(-u)), which knows no end: its height is
+h plus log |d theta / d u|, smooth everywhere, also where the posterior is highest at the end of the range. All that is
+said of theta above is done with u.
 
-Several modes k, one for each size exponent, are visited by Metropolis steps that keep z: theta moves from c_k + R z to
+Several modes k, one for each size exponent, are visited by Metropolis steps that keep z: u moves from c_k + R z to
 c_l + R z, which changes no volume, and is accepted with probability min(1, exp(h_l - h_k)).
 """
 
@@ -25,13 +26,14 @@ import numpy as np
 
 from hypergauss import _checks
 from hypergauss.exceptions import NumericalError, SamplingWarning
+from hypergauss.inference.mcmc.ranges import Ranges
 
 #: Steps in whitened coordinates to begin with, the most of a trajectory, and the share of them to be accepted.
 _STEP, _LEAPS, _ACCEPTANCE = 0.3, 8, 0.75
 #: Draws for each coordinate from which a covariance can be told.
 _ENOUGH = 5
 #: The R-hat above which chains disagree.
-_DISAGREE = 1.1
+_DISAGREE = 1.05
 
 #: From coordinates to objective plus log prior, minus infinity where there is none, and its gradient.
 Height = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -70,11 +72,13 @@ class Drawn(NamedTuple):
 
 
 class _State(NamedTuple):
-    """A point: its mode, z, the unfolded coordinates, h there, and its gradient in z."""
+    """A point: its mode, z, u, theta and h there, and the height in u with its gradient in z."""
 
     mode: int
     z: np.ndarray
+    u: np.ndarray
     theta: np.ndarray
+    log_posterior: float
     height: float
     gradient: np.ndarray
 
@@ -89,6 +93,7 @@ def sample_hyperparameters(
     draws: int = 300,
     warm_up: int = 100,
     thin: int = 1,
+    most_times: int = 4,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
 ) -> Drawn:
@@ -107,6 +112,8 @@ def sample_hyperparameters(
     chains, draws, warm_up, thin : int
         Chains, draws kept of each, draws thrown away at its start (from which c and R are found, and half as many
         again), and trajectories for each draw.
+    most_times : int
+        Chains that disagree after so many draws go on, up to so many times as long; then there is a warning.
     seed : int
         Of the pseudo-random numbers.
     report : callable, optional
@@ -121,25 +128,27 @@ def sample_hyperparameters(
     True
     """
     generators = np.random.default_rng(seed).spawn(chains)
-    problem = _Problem(heights, centres, covariance, limits)
+    problem = _Problem.around(heights, centres, covariance, Ranges(limits))
     steps = _STEP
     pilots = []
     for rng in generators:
         pilot, steps = problem.chain(problem.start(rng), rng, warm_up, thin, steps, report, adapts=True)
         pilots.append(pilot)
     problem = problem.adapted([state for pilot in pilots for state in pilot[len(pilot) // 3 :]])
-    kept = []
+    chains_so_far: list[list[_State]] = []
+    sizes = []
     for pilot, rng in zip(pilots, generators, strict=True):
         last = problem.at(pilot[-1]) if pilot else problem.start(rng)
         again, own = problem.chain(last, rng, warm_up // 2, thin, steps, report, adapts=True)
-        last = again[-1] if again else last
-        kept.append(problem.chain(last, rng, draws, thin, own, report)[0])
-    found = Drawn(
-        folded(np.array([[state.theta for state in chain] for chain in kept]), limits),
-        np.array([[state.mode for state in chain] for chain in kept]),
-        np.array([[state.height for state in chain] for chain in kept]),
-    )
-    worst = max((split_r_hat(column) for column in np.moveaxis(found.coordinates, -1, 0)), default=1.0)
+        chains_so_far.append([again[-1] if again else last])
+        sizes.append(own)
+    for _ in range(most_times):
+        for chain, rng, own in zip(chains_so_far, generators, sizes, strict=True):
+            chain += problem.chain(chain[-1], rng, draws, thin, own, report)[0]
+        found = _drawn([chain[1:] for chain in chains_so_far])  # the first is where warming up ended
+        worst = max((split_r_hat(column) for column in np.moveaxis(found.coordinates, -1, 0)), default=1.0)
+        if worst <= _DISAGREE:
+            break
     if worst > _DISAGREE:
         warnings.warn(
             f"The chains disagree (R-hat {worst:.2f}): hyperparameters are not drawn well. Likely cause: data that "
@@ -150,29 +159,39 @@ def sample_hyperparameters(
     return found
 
 
-class _Problem:
-    """Heights in whitened coordinates."""
+def _drawn(chains: Sequence[Sequence[_State]]) -> Drawn:
+    return Drawn(
+        np.array([[state.theta for state in chain] for chain in chains]),
+        np.array([[state.mode for state in chain] for chain in chains]),
+        np.array([[state.log_posterior for state in chain] for chain in chains]),
+    )
 
-    def __init__(
-        self, heights: Sequence[Height], centres: np.ndarray, covariance: np.ndarray, limits: np.ndarray
-    ) -> None:
-        self.heights, self.centres, self.covariance, self.limits = heights, centres, covariance, limits
+
+class _Problem:
+    """Heights in whitened coordinates z, u = c + R z around each of some centres c."""
+
+    def __init__(self, heights: Sequence[Height], centres: np.ndarray, covariance: np.ndarray, ranges: Ranges) -> None:
+        self.heights, self.centres, self.covariance, self.ranges = heights, centres, covariance, ranges
         self.root = np.linalg.cholesky(covariance)
-        width = limits[:, 1] - limits[:, 0]
-        self.furthest = limits + np.column_stack([-width, width])
+
+    @classmethod
+    def around(cls, heights: Sequence[Height], modes: np.ndarray, covariance: np.ndarray, ranges: Ranges) -> _Problem:
+        """Return the problem for modes and a covariance of theta."""
+        centres = ranges.free(modes)
+        slope = ranges.slope(centres.mean(axis=0))
+        return cls(heights, centres, covariance / np.outer(slope, slope), ranges)
 
     def state(self, mode: int, z: np.ndarray) -> _State:
-        """Return the point of a mode at z; of no probability beyond one fold."""
-        theta = self.centres[mode] + self.root @ z
-        if (theta < self.furthest[:, 0]).any() or (theta > self.furthest[:, 1]).any():
-            return _State(mode, z, theta, -np.inf, np.zeros_like(z))
-        height, gradient = self.heights[mode](folded(theta, self.limits))
-        is_inside = (theta >= self.limits[:, 0]) & (theta <= self.limits[:, 1])
-        return _State(mode, z, theta, height, self.root.T @ np.where(is_inside, gradient, -gradient))
+        """Return the point of a mode at z."""
+        u = self.centres[mode] + self.root @ z
+        theta = self.ranges.inside(u)
+        value, gradient = self.heights[mode](theta)
+        in_u = self.ranges.slope(u) * gradient + self.ranges.log_volume_slope(u)
+        return _State(mode, z, u, theta, value, value + self.ranges.log_volume(u), self.root.T @ in_u)
 
     def at(self, state: _State) -> _State:
         """Return the point of the same coordinates, though centre and root may be others."""
-        return self.state(state.mode, np.linalg.solve(self.root, state.theta - self.centres[state.mode]))
+        return self.state(state.mode, np.linalg.solve(self.root, state.u - self.centres[state.mode]))
 
     def start(self, rng: np.random.Generator) -> _State:
         """Return a point away from a mode where there is one, else a mode."""
@@ -192,11 +211,11 @@ class _Problem:
         size = len(self.root)
         if len(states) < _ENOUGH * size:
             return self
-        away = np.stack([state.theta - self.centres[state.mode] for state in states])
+        away = np.stack([state.u - self.centres[state.mode] for state in states])
         # A few draws' worth of the first covariance keeps it well-conditioned.
         share = size / (len(states) + size)
         covariance = (1 - share) * np.atleast_2d(np.cov(away.T)) + share * self.covariance
-        return _Problem(self.heights, self.centres + away.mean(axis=0), covariance, self.limits)
+        return _Problem(self.heights, self.centres + away.mean(axis=0), covariance, self.ranges)
 
     def chain(
         self,
@@ -209,18 +228,23 @@ class _Problem:
         *,
         adapts: bool = False,
     ) -> tuple[list[_State], float]:
-        """Return some draws of one chain after a point, and the size of steps, which may adapt."""
-        kept = []
+        """Return some draws of one chain after a point, and the size of steps, which may adapt.
+
+        What is returned of steps that adapt is their geometric mean, the earlier half left out, since each of them
+        follows its own luck (Nesterov's averaging in Hoffman and Gelman, 2014).
+        """
+        kept, steps = [], []
         for number in range(draws):
             for _ in range(thin):
                 state, accepted = self.turn(state, step, rng)
                 if adapts:  # towards the acceptance that costs least a distant draw (Beskos et al., 2013)
                     step *= float(np.exp((accepted - _ACCEPTANCE) / np.sqrt(number + 4)))
+                    steps.append(step)
             state = self.move(state, rng)
             kept.append(state)
             if report is not None:
                 report(f"{number + 1:,} of {draws:,} draws of a chain")
-        return kept, step
+        return kept, float(np.exp(np.mean(np.log(steps[len(steps) // 2 :])))) if steps else step
 
     def turn(self, state: _State, step: float, rng: np.random.Generator) -> tuple[_State, float]:
         """Follow a trajectory within a mode; return where it led to, and the probability of accepting that."""
@@ -245,13 +269,6 @@ class _Problem:
         mode = int(rng.integers(len(self.heights) - 1))
         there = self.state(mode + (mode >= state.mode), state.z)
         return there if -rng.standard_exponential() < there.height - state.height else state
-
-
-def folded(theta: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """Return coordinates, shape (..., p), mirrored at the ends of their ranges into them."""
-    low, high = limits[:, 0], limits[:, 1]
-    up = np.where(theta < low, 2 * low - theta, theta)
-    return np.clip(np.where(up > high, 2 * high - up, up), low, high)
 
 
 def split_r_hat(draws: np.ndarray) -> float:
