@@ -397,7 +397,7 @@ def _walk(node: Any, path: Path, prefix: str, free_only: bool) -> Iterator[Slot]
         if labels is not None and isinstance(value, tuple) and value is not labels and len(value) == len(labels):
             for position, (label, child) in enumerate(zip(labels, value, strict=True)):
                 yield from _walk(child, (*path, field, position), f"{prefix}{label}.", free_only)
-        else:
+        elif isinstance(value, (Parametrised, tuple)):
             yield from _walk(value, (*path, field), prefix, free_only)
     for field in own:
         if not free_only or field not in node.fixed:

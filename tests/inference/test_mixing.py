@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hypergauss.inference.mixing import Mixing
+from hypergauss.inference.mixing import Mixing, Settling
 
 RATES = np.array([0.9, -0.8, 0.5, 0.3, 0.1])
 FIXED = np.arange(5.0)
@@ -36,3 +36,9 @@ def test_what_made_it_worse_is_forgotten():
     mixing.next(np.zeros(2), np.ones(2))
     worse = np.array([10.0, -10.0])
     assert np.array_equal(mixing.next(np.ones(2), worse), worse)
+
+
+def test_values_settle_by_two_small_changes_not_by_one_that_is_small_by_chance():
+    settling = Settling(1e-3)
+    assert [settling.has_at(value) for value in (5.0, 6.0, 6.0005, 6.0006)] == [False, False, False, True]
+    assert not any(Settling(1e-3).has_at(value) for value in (0.0, 0.0, 1.0))

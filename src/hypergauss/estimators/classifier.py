@@ -33,6 +33,7 @@ from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.choose import Choice
+from hypergauss.solvers.threads import threads_for
 from hypergauss.solvers.work import Work, coupled_is_affordable
 
 LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
@@ -341,7 +342,8 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
         rows = self._rows(X)
-        return tempered(self.posterior_.probabilities(rows), self.temperature_)
+        with threads_for(max(len(rows), len(self.vertices_))):
+            return tempered(self.posterior_.probabilities(rows), self.temperature_)
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""

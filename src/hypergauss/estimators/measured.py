@@ -30,6 +30,7 @@ from hypergauss.inference.propagation import LEAST_CAVITY
 from hypergauss.likelihoods import Gaussian, Likelihood
 from hypergauss.likelihoods.transforms import TRANSFORMS
 from hypergauss.solvers.base import Posterior
+from hypergauss.solvers.threads import threads_for
 
 
 class Predictions(NamedTuple):
@@ -79,9 +80,10 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         array of shape (m,) or (m, L), or a pair of them
         """
         rows = self._rows(X)
-        if not (return_std or self._is_through_likelihood) and self.transform_ == "none":
-            return self._shaped(self.posterior_.mean(rows))
-        mean, variance = self._prediction(rows).moments(include_noise=include_noise)
+        with threads_for(max(len(rows), len(self.vertices_))):
+            if not (return_std or self._is_through_likelihood) and self.transform_ == "none":
+                return self._shaped(self.posterior_.mean(rows))
+            mean, variance = self._prediction(rows).moments(include_noise=include_noise)
         if not return_std:
             return self._shaped(mean)
         return Predictions(self._shaped(mean), self._shaped(np.sqrt(variance)))

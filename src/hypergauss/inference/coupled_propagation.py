@@ -35,7 +35,7 @@ from scipy.special import log_ndtr
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
 from hypergauss.inference.latent_model import LatentModel
-from hypergauss.inference.mixing import Mixing
+from hypergauss.inference.mixing import Mixing, Settling
 from hypergauss.inference.propagation import LEAST_CAVITY, LEAST_GAIN, MOST_STEPS, mixed
 from hypergauss.inference.site_objective import Settled, SiteObjective
 from hypergauss.likelihoods.multinomial_probit import tilted_factors
@@ -79,17 +79,15 @@ class CoupledPropagation(SiteObjective):
     def settle(self, model: LatentModel) -> Settled:  # noqa: D102
         K = self.solver.multiply(model.kernel, np.eye(len(self.y)))
         offset = self._offset(model)
-        sites, mixing, level, last = self.sites, Mixing(6), 0, -np.inf
+        sites, mixing, settling = self.sites, Mixing(6), Settling(self.tolerance * len(self.y))
         for _ in range(MOST_STEPS):
             here = _condition(K, sites)
             self._latest = (model, sites, here)
             factors = _factors(here, sites, self._own)
             moved, value = tilted_factors(factors.mean, factors.variance, offset, self._own)
             total = here.log_partition + value - factors.log_mass
-            level = level + 1 if abs(total - last) <= self.tolerance * len(self.y) else 0
-            if level == 2 or not np.isfinite(total):
+            if settling.has_at(total) or not np.isfinite(total):
                 break
-            last = total
             target = NaturalSites(
                 *(np.where(self._own, kept, new) for kept, new in zip(self.sites, moved, strict=True))
             )

@@ -1,4 +1,4 @@
-"""Fixed points of slow maps: Anderson's mixing of the last steps."""
+"""Fixed points of slow maps: Anderson's mixing of the last steps, and when they are reached."""
 
 from __future__ import annotations
 
@@ -6,8 +6,27 @@ import numpy as np
 
 #: Mixing weights are found with this much damping, relative to the residuals' own size.
 _DAMPING = 1e-8
+#: How much larger than the last change the one before it may be, for the last not to be small by chance.
+_BEFORE = 30.0
 #: A residual that has grown by this much says that the steps before it have nothing to say.
 _WORSE = 1.5
+
+
+class Settling:
+    """Whether values have settled: the last change is at most ``enough``, and the one before it was small too.
+
+    Steps that are mixed may change a value by nearly nothing once and go on; near a fixed point each change is a
+    fraction of the one before.
+    """
+
+    def __init__(self, enough: float) -> None:
+        self.enough = enough
+        self._last, self._change = np.inf, np.inf
+
+    def has_at(self, value: float) -> bool:
+        """Return whether they have, with this one."""
+        before, self._change, self._last = self._change, abs(value - self._last), value
+        return self._change <= self.enough and before <= _BEFORE * self.enough
 
 
 class Mixing:

@@ -22,7 +22,7 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.inference.latent_model import LatentModel
-from hypergauss.inference.mixing import Mixing
+from hypergauss.inference.mixing import Mixing, Settling
 from hypergauss.inference.site_objective import Settled, SiteObjective
 from hypergauss.likelihoods import Likelihood, Tilted
 from hypergauss.solvers.base import Marginals
@@ -70,8 +70,7 @@ class PropagationObjective(SiteObjective):
         return LEAST_GAIN
 
     def settle(self, model: LatentModel) -> Settled:  # noqa: D102
-        sites, mixing, level, last = self.sites, Mixing(_MEMORY), 0, -np.inf
-        enough = self.tolerance * len(self.y)
+        sites, mixing, settling = self.sites, Mixing(_MEMORY), Settling(self.tolerance * len(self.y))
         marginals = self.solver.marginals(model.kernel, model.mean, sites)
         for _ in range(MOST_STEPS):
             left = cavity(marginals, sites)
@@ -79,10 +78,8 @@ class PropagationObjective(SiteObjective):
             value = marginals.log_partition + float(found.log_z.sum()) - left.log_mass
             if not np.isfinite(value):
                 return Settled(sites, marginals, -np.inf)
-            level = level + 1 if abs(value - last) <= enough else 0
-            if level == 2:
+            if settling.has_at(value):
                 break
-            last = value
             sites = mixed(mixing, sites, matched(model.likelihood, left, found))
             marginals = self.solver.marginals(model.kernel, model.mean, sites)
         return Settled(sites, marginals, value)

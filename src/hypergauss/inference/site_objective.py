@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from hypergauss.inference.latent_model import LatentModel
-from hypergauss.inference.mixing import Mixing
+from hypergauss.inference.mixing import Mixing, Settling
 from hypergauss.learning.search import Objective
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
@@ -183,22 +183,22 @@ def _mix(
     enough: float,
     near: float,
 ) -> tuple[NaturalSites, Tried, int]:
-    """Mix steps until two in a row change next to nothing, and return the best sites met, and how many steps it took.
+    """Mix steps until they change next to nothing, and return the best sites met, and how many steps it took.
 
     It took the most there may be where steps lead away from the top, or do not settle.
     """
-    mixing, best, level = Mixing(_MEMORY, _DAMPING), (sites, here), 0
+    mixing, best, settling = Mixing(_MEMORY, _DAMPING), (sites, here), Settling(enough)
+    settling.has_at(here.value)
     for taken in range(1, _MOST_MIXED):
         now = _standing(model, sites, here)
         sites = NaturalSites(*mixing.next(np.stack(now), np.stack(here.target)))
         there = attempt(sites)
         if not there.is_possible or there.value < best[1].value - near:
             break
-        level = level + 1 if abs(there.value - here.value) <= enough else 0
         here = there
         if here.value > best[1].value:
             best = (sites, here)
-        if level == 2:
+        if settling.has_at(here.value):
             return *best, taken
     return *best, _MOST_MIXED
 

@@ -13,6 +13,7 @@ from hypergauss import _checks
 from hypergauss.kernels.spectral import SpectralKernel
 from hypergauss.parameters import Coordinate, positive, reciprocal
 from hypergauss.spectrum import Spectrum
+from hypergauss.spectrum.spectrum import cosines
 
 #: Up to nu = 30, (2 nu / lengthscale^2)^-nu lies within 1e-240 and 1e140, whatever lengthscale learning may try.
 _LEAST_INVERSE_NU = 1 / 30
@@ -269,9 +270,10 @@ class ShapedWalk(Walk):
         return {"steps": self._log_step(eigenvalues), "shape": self._waves(eigenvalues) / self.shape}
 
     def _waves(self, eigenvalues: np.ndarray) -> np.ndarray:
-        """Return cos(pi j x) / j, shape (..., m)."""
-        j = np.arange(1, len(self.shape) + 1)
-        return np.cos(np.pi * self.spectrum.position(eigenvalues)[..., None] * j) / j
+        """Return cos(pi j x) / j, shape (..., m); on the whole spectrum, which learning asks for, it is kept there."""
+        if eigenvalues is self.spectrum.nodes_and_rest:
+            return self.spectrum.cosines(len(self.shape))
+        return cosines(self.spectrum.position(eigenvalues), len(self.shape))
 
 
 class Bernstein(SpectralKernel):

@@ -139,17 +139,22 @@ class SpectralKernel(Kernel):
 
     @cached_property
     def _on_spectrum(self) -> tuple[np.ndarray, Any]:
-        low, high = self.filter_range(self.spectrum.rest[0], self.spectrum.rest[1])
-        return self.filter(self.spectrum.nodes), (low + high) / 2
+        low, high = self.spectrum.rest
+        values = self._everywhere
+        lowest, highest = (values[-1], values[-1]) if low == high else self.filter_range(low, high)
+        return values[:-2], (lowest + highest) / 2
+
+    @cached_property
+    def _everywhere(self) -> np.ndarray:
+        """Phi at the known eigenvalues and at both ends of the rest's range."""
+        return self.filter(self.spectrum.nodes_and_rest)
 
     def pull_back_filter(self, in_known: np.ndarray, in_background: Any) -> np.ndarray:
         """Return the gradient of a number with these slopes in `values_on_spectrum`."""
-        low, high = self.spectrum.rest
-        in_log_phi = self.log_slopes(np.append(self.spectrum.nodes, (low, high)))
+        in_log_phi = self.log_slopes(self.spectrum.nodes_and_rest)
         if in_log_phi is None:
             return parameters.pull_back(self, lambda kernel: kernel.values_on_spectrum(), (in_known, in_background))
-        in_log = in_known * self.values_on_spectrum()[0], in_background / 2 * self.filter(np.array([low, high]))
-        both = np.concatenate(in_log)
+        both = np.append(in_known, np.full(2, in_background / 2)) * self._everywhere
         return parameters.gather(self, {field: both @ slope for field, slope in in_log_phi.items()})
 
     def mean_above(self, edge: float) -> Any:

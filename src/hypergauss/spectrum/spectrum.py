@@ -186,6 +186,21 @@ class Spectrum(ABC):
         s = np.sqrt(np.maximum(1.0 - eigenvalues / (self.upper or 1.0), 0.0))
         return np.clip((s - low) / max(high - low, 1e-12), 0.0, 1.0)
 
+    @cached_property
+    def nodes_and_rest(self) -> np.ndarray:
+        """The nodes, and the two ends of the range of all eigenvalues that are not among them, shape (r + 2,)."""
+        return np.append(self.nodes, self.rest)
+
+    @cached_property
+    def _cosines(self) -> dict[int, np.ndarray]:
+        return {}
+
+    def cosines(self, count: int) -> np.ndarray:
+        """Return cos(pi j x) / j for j = 1 to count at the `position` x of `nodes_and_rest`, shape (r + 2, count)."""
+        if count not in self._cosines:
+            self._cosines[count] = cosines(self.position(self.nodes_and_rest), count)
+        return self._cosines[count]
+
     @property
     @abstractmethod
     def is_matrix_free(self) -> bool:
@@ -285,3 +300,9 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
     if not isinstance(random_state, np.random.RandomState):
         random_state = np.random.RandomState(_checks.count("random_state", random_state, least=0, most=2**32 - 1))
     return int(random_state.randint(2**31))
+
+
+def cosines(x: np.ndarray, count: int) -> np.ndarray:
+    """Return cos(pi j x) / j for j = 1 to count, shape (..., count)."""
+    j = np.arange(1, count + 1)
+    return np.cos(np.pi * x[..., None] * j) / j
