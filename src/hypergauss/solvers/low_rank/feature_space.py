@@ -15,7 +15,7 @@ from scipy.linalg.lapack import dtrtrs
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels.base import Structure
 from hypergauss.solvers.base import Marginals, relative_sites
-from hypergauss.solvers.capacitance import Capacitance, Product, capacitance, root_of
+from hypergauss.solvers.low_rank.capacitance import Capacitance, Product, capacitance, root_of
 from hypergauss.solvers.sites import NaturalSites
 
 

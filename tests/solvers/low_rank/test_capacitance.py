@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hypergauss.exceptions import NumericalError
-from hypergauss.solvers.capacitance import _ByCholesky, _ByLU, capacitance
+from hypergauss.solvers.low_rank.capacitance import _ByCholesky, _ByLU, capacitance
 
 POSITIVE, MIXED = [0.5, 2.0, 0.0, 1.0], [0.5, -0.02, 0.0, -0.1]
 

@@ -96,7 +96,7 @@ def test_chunks_of_features_add_up_to_the_whole(monkeypatch, rng):
         )
 
     whole = answers()
-    monkeypatch.setattr("hypergauss.solvers.low_rank._CHUNK", 4)
+    monkeypatch.setattr("hypergauss.solvers.low_rank.posterior._CHUNK", 4)
     assert np.allclose(answers(), whole, rtol=1e-10)
 
 
