@@ -3,7 +3,7 @@
 N = M = 20,000, a fifth measured, the Matern kernel at nu = 1.5 and lengthscale 5. The reference is the posterior mean
 at a tolerance of 1e-9. Every method starts from the hypergraph: eigenvectors, columns of the kernel at inducing
 vertices (by Chebyshev expansions, the quickest way at hand), and random walks count. Seconds are of all cores together;
-the first run of a method includes what it compiles.
+the first run of a method includes what it loads.
 """
 
 from __future__ import annotations

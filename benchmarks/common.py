@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path(__file__).parent / "results"
 _ROOT = Path(__file__).parents[1]
-_LIBRARIES = ("hypergauss", "jax", "numpy", "scipy")
+_LIBRARIES = ("hypergauss", "numpy", "scipy")
 
 
 def command_line(description: str | None) -> argparse.ArgumentParser:
@@ -64,12 +65,6 @@ def resident() -> float:
     """Return the megabytes that this process holds now, where the system tells (Linux)."""
     pages = Path("/proc/self/statm")
     return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6 if pages.exists() else float("nan")
-
-
-def let_programs_go() -> None:
-    """Let go of whatever JAX has compiled in this process, if anything here uses it at all."""
-    if "jax" in sys.modules:
-        sys.modules["jax"].clear_caches()
 
 
 def fresh(module: str, *arguments: object, python: str = sys.executable) -> Any:
@@ -143,8 +138,15 @@ def _setting() -> str:
     libraries = ", ".join(map(_installed, _LIBRARIES))
     return (
         f"{datetime.date.today()}; {os.cpu_count()} cores, {os.environ['OPENBLAS_NUM_THREADS']} thread(s) for all; "
-        f"Python {platform.python_version()}, {libraries}"
+        f"Python {platform.python_version()}, {libraries}; the code of commit {commit()}"
     )
+
+
+def commit() -> str:
+    """Return the commit that is measured, with a plus sign where ``src`` has changed since."""
+    git = partial(subprocess.run, cwd=_ROOT, capture_output=True, text=True, check=False)
+    known = git(["git", "rev-parse", "--short=7", "HEAD"]).stdout.strip()
+    return known + "+" * bool(git(["git", "status", "--porcelain", "--", "src"]).stdout.strip()) if known else "unknown"
 
 
 def _installed(library: str) -> str:

@@ -41,7 +41,7 @@ def partition(folder: Path, seed: int) -> Problem:
 def contend(fit: Callable[[Problem], float], paths: Iterable[str]) -> None:
     """Time two fits in this fresh process, each of a partition of its own, and print the outcome as JSON.
 
-    ``first`` is with compilation; ``again``, of the other partition, with what was compiled before. ``bounds`` are the
+    ``first`` is with all that a library compiles for it; ``again``, of the other partition, without. ``bounds`` are the
     bounds that the two reached; ``start_up`` is what the process spent before the first fit.
     """
     started = start_up()

@@ -2,9 +2,8 @@
 
 Each size in a process of its own, at the defaults (see `benchmarks.embedding_worker`). An evaluation of the log
 posterior costs O(N^3) exactly, and O(N J^2 + N J M) with J inducing vertices; how many are needed differs between data,
-so the exponents are those of one evaluation, by the two largest sizes; small sizes spend much of their time compiling,
-which flatters them. Target: 2,000 vertices within a minute, all
-starts and compilation included.
+so the exponents are those of one evaluation, by the two largest sizes. Target: 2,000 vertices within a minute, all
+starts included.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 kind has its own answer to 20 yes-or-no questions, and each vertex gives another in 15% of cases; every answer is a
 hyperedge (40 in all).
 
-Prints as JSON: ``seconds`` of the fit, compilation included; ``evaluations`` of the log posterior; ``peak_gb``, the
+Prints as JSON: ``seconds`` of the fit; ``evaluations`` of the log posterior; ``peak_gb``, the
 peak memory of the process; ``ami`` and ``spectral``, adjusted mutual information of k-means with the kinds on this map
 and on Zhou's.
 """

@@ -56,7 +56,7 @@ def objective(repeats: int) -> dict[str, float]:
         ]
         return -misfit(*rows) - sum(float((y**2).sum()) / 2 for y in sparse_y)
 
-    dense(), sparse()  # compiled
+    dense(), sparse()  # what they load is not timed
     times: dict[str, list[float]] = {"dense": [], "sparse": []}
     for _ in range(repeats):
         times["dense"].append(timed(dense)[0])

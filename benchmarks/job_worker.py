@@ -4,10 +4,10 @@ The job is `HypergraphGPRegressor(H, size_exponent=0.0, n_starts=1)` from constr
 deviation at every vertex: the spectrum, learning by the evidence (nu, lengthscale, variance, noise, and the constant
 mean that the estimator always learns), conditioning, and prediction. Imports and making H are not timed.
 
-Prints as JSON: ``first``, the job in the fresh process with all that JAX compiles; ``again``, the same job a second
+Prints as JSON: ``first``, the job in the fresh process; ``again``, the same job a second
 time; ``iterations`` of learning; ``peak_gb``, the peak memory of the process up to the end of the first job; with --svd
 also ``svd``, NumPy's dense SVD of the normalised incidence, before or after the jobs; with --phases the parts of the
-job, compiled.
+second job.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From a CSV of house votes to ``report.html`` in one command: ``python -m benchmarks.report``.
 
 Runs ``hypergauss fit --table votes.csv --target party``, cross-validation included, in processes of their own: with
-nothing compiled beforehand, and again with what the first run has kept. Start-up, importing all that the command needs,
+nothing kept beforehand, and again with what the first run has kept. Start-up, importing all that the command needs,
 is measured apart. Clock and processor time. Then pages of three sizes are opened in Chromium
 (`benchmarks.report_pages`); ``--pages`` does only that, and keeps the rest of the stored outcome. It goes to
 ``benchmarks/results/report.txt``.
@@ -79,7 +79,7 @@ def _commands() -> list[str]:
         startup = min(timed(START) for _ in range(3))
         lines.append(min(timed(HELP) for _ in range(3)).line("hypergauss --help"))
         lines.append(startup.line("start-up of hypergauss fit"))
-        for state in ("nothing compiled before", "with what the first run has kept"):
+        for state in ("nothing kept before", "with what the first run has kept"):
             out = Path(name) / state.replace(" ", "-")
             arguments = ["fit", "--table", votes, "--target", "party", "--out", str(out)]
             took = timed(COMMAND, arguments, HYPERGAUSS_CACHE=cache) - startup

@@ -2,7 +2,7 @@
 
 N = M, five incidences a vertex, a fifth of the vertices measured (see `benchmarks.planted`), each size in a process of
 its own. The mean is timed at nu = 1.5 and lengthscale 5 (the median of three times, with products between them), as is
-one evaluation of the log evidence with its gradient and curvature, both when everything is compiled; at the largest
+one evaluation of the log evidence with its gradient and curvature; at the largest
 size four hyperparameters and the mean are learned, and standard deviations everywhere come from 64 pathwise draws. One
 product is the median of 21: our own and SciPy's in turn, for their ratio; and each again and again with nothing
 between, as a polynomial has them, for what the mean costs beside its products. Seconds are of the clock, and of all

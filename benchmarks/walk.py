@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 import hypergauss as hg
-from benchmarks.common import is_quick, let_programs_go, publish, table, verdict
+from benchmarks.common import is_quick, publish, table, verdict
 from hypergauss import cli
 
 PACKAGE = f"{Path(hg.__file__).parent}{os.sep}"
@@ -118,7 +118,6 @@ def walks() -> dict[str, Figures]:
     found = {}
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         for name, call in calls(Path(folder)):
-            let_programs_go()  # what JAX has compiled it does not walk through again
             with Walk() as walk:
                 call()
             found[name] = walk.figures()
