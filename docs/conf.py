@@ -44,4 +44,5 @@ html_theme = "furo"
 html_title = "hypergauss"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_extra_path = ["_made/extra"]

@@ -5,7 +5,7 @@ Nothing there is kept in the repository, so nothing there can be older than the 
 
 from pathlib import Path
 
-from making import benchmarks, catalogue, example_report, front_picture, ten_lines
+from making import benchmarks, catalogue, example_report, front_picture, headings, ten_lines
 
 DOCS = Path(__file__).parents[1]
 MADE = DOCS / "_made"
@@ -13,7 +13,6 @@ MADE = DOCS / "_made"
 
 def make_all(_app=None):
     """Write all of it."""
-    MADE.mkdir(exist_ok=True)
     front_picture.write(MADE)
     catalogue.write(MADE)
     ten_lines.write(MADE, DOCS.parent)
@@ -23,5 +22,7 @@ def make_all(_app=None):
 
 def setup(app):
     """Make it before Sphinx reads a page."""
+    (MADE / "extra").mkdir(parents=True, exist_ok=True)  # Sphinx looks for it before anything is made
     app.connect("builder-inited", make_all)
+    app.connect("html-page-context", headings.give_levels, priority=900)  # after the theme
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -53,8 +53,9 @@ def scores(root):
 def draw_densities(table):
     """Draw the log density of the default and of each peer, a row a data set; only sets that have both."""
     density = table["density"]
-    sets = [name for name, rows in density.groupby("set") if len(rows) > 1 and "few memberships" not in name]
-    figure, ax = plt.subplots(figsize=(7, 0.55 * len(sets) + 1.2), layout="constrained")
+    studies = ("few memberships", "ingredients")  # not of data sets with nothing set
+    sets = [name for name, rows in density.groupby("set") if len(rows) > 1 and not any(s in name for s in studies)]
+    figure, ax = plt.subplots(figsize=(7, 0.42 * len(sets) + 1.3), layout="constrained")
     for row, name in enumerate(sets):
         for method, (mean, error) in density.loc[name].iterrows():
             colour, marker, size = _WAYS["default" if method == "default" else "peer"]
@@ -67,7 +68,7 @@ def draw_densities(table):
     ax.invert_yaxis()
     ax.set_xlim(left=max(ax.get_xlim()[0], -1.5))
     ax.set_xlabel("mean log density of what was held out: to the right is better")
-    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    figure.legend(loc="outside upper right", ncols=2, frameon=False)
     return figure
 
 

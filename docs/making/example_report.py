@@ -10,7 +10,6 @@ KNOWN = 60
 
 def write(folder):
     """Fit, assess by cross-validation, and write ``example-report.html`` into a folder that is copied as it is."""
-    folder.mkdir(exist_ok=True)
     votes = hg.datasets.load_house_votes()
     incidence = votes.hypergraph.incidence
     members = [f"member {v}" for v in votes.hypergraph.vertices]
