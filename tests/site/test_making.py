@@ -47,7 +47,10 @@ def test_the_means_that_are_drawn_are_those_of_the_stored_table(making):
     table = making.benchmarks.scores(ROOT)
     line = next(
         line
-        for line in (ROOT / "results" / "defaults.txt").read_text(encoding="utf-8").split("│ house-votes ")[1].split("\n")
+        for line in (ROOT / "results" / "defaults.txt")
+        .read_text(encoding="utf-8")
+        .split("│ house-votes ")[1]
+        .split("\n")
         if "default" in line
     )
     mean, error = table.loc[("house-votes", "default"), "density"]
