@@ -161,15 +161,17 @@ def test_the_tip_of_a_hover_stays_inside_the_map_and_nothing_is_measured_for_it(
     page = opened(page_path, **device)
     page.locator("#map").scroll_into_view_if_needed()
     seen = page.evaluate("""() => {
-        const map = document.getElementById("map"), tip = document.getElementById("tip"), box = map.getBoundingClientRect();
+        const map = document.getElementById("map"), tip = document.getElementById("tip");
+        const box = map.getBoundingClientRect(), found = [];
         let measured = 0;
-        for (const name of ["offsetWidth", "offsetHeight"]) Object.defineProperty(tip, name, { get() { measured++; return 0; } });
-        const found = [];
+        const counted = { get() { measured++; return 0; } };
+        for (const name of ["offsetWidth", "offsetHeight"]) Object.defineProperty(tip, name, counted);
         for (let x = 0.01; x < 1; x += 0.07) for (let y = 0.01; y < 1; y += 0.07) {
             const at = { clientX: box.left + x * box.width, clientY: box.top + y * box.height, bubbles: true };
             map.dispatchEvent(new PointerEvent("pointermove", at));
             const { left, right, top, bottom } = tip.getBoundingClientRect();
-            if (!tip.hidden) found.push(left >= box.left && right <= box.right && top >= box.top && bottom <= box.bottom);
+            const isAcross = left >= box.left && right <= box.right, isDown = top >= box.top && bottom <= box.bottom;
+            if (!tip.hidden) found.push(isAcross && isDown);
         }
         return [found.length, found.every((is) => is), measured]; }""")
     assert seen[0] > 10
