@@ -102,8 +102,9 @@ def draw_ratios(rows):
     share = np.array([now / target for now, target in rows.values()])
     figure, ax = plt.subplots(figsize=(7, 0.4 * len(rows) + 1.1), layout="constrained")
     ax.barh(range(len(rows)), share, color=np.where(share <= 1, "#009e73", "#d55e00"), height=0.6)
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # a label on the line stays legible
     for row, (now, target) in enumerate(rows.values()):
-        ax.text(share[row] + 0.02, row, f"{now:g} of {target:g}", va="center", fontsize="small")
+        ax.text(share[row] + 0.02, row, f"{now:g} of {target:g}", va="center", fontsize="small", bbox=ground)
     ax.axvline(1, color="0.2", lw=1)
     ax.set_yticks(range(len(rows)), rows)
     ax.set(xlabel="measured, as a share of its target: left of the line is met", xlim=(0, max(1.3, share.max() * 1.25)))
