@@ -358,6 +358,8 @@ STATES = {
     "uncertainty": lambda page: page.check("input[value=uncertainty]"),
     "filtered": lambda page: page.select_option("#only-observed", label="not observed"),
     "zoomed": lambda page: [page.click("#closer") for _ in range(3)],
+    "searched": lambda page: page.fill("#search", "vertex 3"),
+    "lasso": lambda page: page.click("#lasso"),
     "empty": lambda page: page.fill("#filter", EVIL + "nobody"),
 }
 
