@@ -8,7 +8,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 PYTEST := -m pytest --dist loadfile -n $(XDIST)
 
-.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs bench bench-check reproduce clean
+.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs check-site bench bench-check reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -68,6 +68,7 @@ test-wheel:
 	cd dist && ../$(WHEEL)/bin/hypergauss fit --edges votes/edges.csv --labels votes/labels.csv --out results
 	cd dist && ../$(WHEEL)/bin/hypergauss predict results/model.hypergauss --out predictions.csv
 	test "$$(wc -l < dist/predictions.csv)" = "$$(wc -l < dist/results/predictions.csv)"
+	$(WHEEL)/bin/python -m benchmarks.first_steps --python $(WHEEL)/bin/python
 
 lint: setup
 	$(BIN)/ruff check .
@@ -83,6 +84,11 @@ docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 
+# The whole site in a browser: links, accessibility (axe), and nothing that runs off a phone's screen.
+check-site: docs
+	$(BIN)/python -m pip install --quiet --editable '.[accessibility]'
+	HYPERGAUSS_SITE=docs/_build/html $(BIN)/python -m pytest tests/site
+
 bench: setup
 	$(BIN)/python -m benchmarks
 
@@ -94,4 +100,4 @@ reproduce: setup
 	$(BIN)/hypergauss reproduce all --out results
 
 clean:
-	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) $(WHEEL) build dist docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(NEIGHBOURS) $(OLDEST) $(WHEEL) build dist docs/_build docs/_made demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,8 +28,8 @@ class Page(HTMLParser):
                 self.anchors.add(value)
 
 
-def main() -> None:
-    root = Path(sys.argv[1]).resolve()
+def broken_links(root: Path) -> tuple[int, int, list[str]]:
+    """Return how many pages there are, how many links inside the site, and those that lead nowhere."""
     pages = {path: Page(path) for path in sorted(root.rglob("*.html"))}
     broken, count = [], 0
     for path, page in pages.items():
@@ -42,7 +42,12 @@ def main() -> None:
             anchor = unquote(parts.fragment)
             if not target.exists() or (target in pages and anchor not in pages[target].anchors):
                 broken.append(f"{path.relative_to(root)}: {link}")
-    print(f"{len(pages)} pages, {count:,} links inside the site, {len(broken)} of them broken")
+    return len(pages), count, broken
+
+
+def main() -> None:
+    pages, count, broken = broken_links(Path(sys.argv[1]).resolve())
+    print(f"{pages} pages, {count:,} links inside the site, {len(broken)} of them broken")
     if broken:
         sys.exit("\n".join(broken))
 

@@ -40,6 +40,7 @@ SLOW = (
     "tests/operators/test_workers.py",
     "tests/contracts/test_settings.py",
     "tests/report",
+    "tests/site",
     "tests/solvers/iterative",
     "tests/solvers/test_planning.py",
     "tests/storage",

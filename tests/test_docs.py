@@ -9,6 +9,7 @@ import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [
+    *(DOCS / f"{name}.md" for name in ("choose", "sharp-bits")),
     *sorted((DOCS / "howto").glob("*.md")),
     *(DOCS / "theory" / f"{name}.md" for name in ("averaging", "laplacians")),
 ]

@@ -46,6 +46,8 @@ def test_one_file_is_a_table_or_what_is_missing():
     assert set(problem("wide.csv", "--target", "price").H.edges) == {"kind = x", "kind = y"}
     assert problem("labels.csv", "--edges", "edges.csv").target["a"] == "left"
     assert problem("edges.csv", "--labels", "labels.csv").target["a"] == "left"
+    with pytest.raises(ValueError, match=r"edges.csv alone is taken for a table.*give a second file of what is known"):
+        problem("edges.csv")
 
 
 def test_a_hypergraph_or_a_model_is_described_without_options(capsys):
@@ -78,8 +80,7 @@ def test_it_says_what_it_understood_before_it_learns(capsys):
     said = capsys.readouterr().err
     for line in (
         "edges.csv  'who' names 5 vertices, 'what' 2 hyperedges; 6 memberships all of weight 1; not read: 'extra'",
-        "target     'side' in labels.csv, of the vertex in 'who': 2 classes (left 2, right 2)"
-        "; --target-type numbers for the other",
+        "target     'side' in labels.csv, of the vertex in 'who': 2 classes (left 2, right 2)",
         "known      4 of 5 vertices, 1 to predict",
     ):
         assert line in said.splitlines()
@@ -91,9 +92,13 @@ def test_weights_and_numbers_are_understood_too():
     Path("values.csv").write_text("who,score\na,1.5\nd,2.5\n")
     found = meanings(problem("edges.csv", "values.csv", "--weight", "extra"))
     assert found["edges.csv"].endswith("6 memberships all of weight 1 ('extra')")
-    assert (
-        found["target"]
-        == "'score' in values.csv, of the vertex in 'who': numbers from 1.5 to 2.5; --target-type classes for the other"
+    assert found["target"] == (
+        "'score' in values.csv, of the vertex in 'who': numbers from 1.5 to 2.5; "
+        "--target-type classes if they are labels"
+    )
+    Path("grades.csv").write_text("who,grade\na,1\nb,2\nd,2\ne,3\n")
+    assert meanings(problem("edges.csv", "grades.csv"))["target"].endswith(
+        "3 classes (2 2, 1 1, 3 1); --target-type numbers if they are amounts"
     )
 
 

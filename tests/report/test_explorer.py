@@ -131,18 +131,51 @@ def test_two_fingers_zoom_on_a_phone(opened, page_path):
 def test_rows_and_points_answer_one_another(opened, page_path):
     page = opened(page_path, **DESK)
     page.locator("#table tbody tr[data-vertex='5']").hover()
-    above = "document.getElementById('overlay').toDataURL()"
-    page.wait_for_timeout(60)
-    hovered = page.evaluate(above)
+    ring = page.locator("#ring")
+    first = ring.bounding_box()
     page.locator("#table tbody tr[data-vertex='7']").hover()
-    page.wait_for_timeout(60)
-    assert page.evaluate(above) != hovered
+    second = ring.bounding_box()
+    assert second != first
+    assert page.locator("#table tr.hover").get_attribute("data-vertex") == "7"
+    page.mouse.move(5, 5)
+    assert not ring.is_visible()
+    before = page.locator("#map").bounding_box()
+    page.locator("#map").scroll_into_view_if_needed()
+    after = page.locator("#map").bounding_box()
+    x = second["x"] + second["width"] / 2 - before["x"] + after["x"]
+    y = second["y"] + second["height"] / 2 - before["y"] + after["y"]
+    page.mouse.move(x, y)  # there is vertex 7
+    assert page.locator("#tip").inner_text().startswith("vertex 7:")
+    page.click("#closer")
+    assert not page.locator("#tip").is_visible()
     page.locator("#table tbody tr[data-vertex='7']").click()
     assert page.locator("#detail h3").inner_text() == "vertex 7"
     page.fill("#search", "vertex 52")
     page.press("#search", "Enter")
     page.wait_for_timeout(60)
     assert page.locator("#table tr.chosen").get_attribute("data-vertex") == "52"
+
+
+@pytest.mark.parametrize("device", [DESK, PHONE])
+def test_the_tip_of_a_hover_stays_inside_the_map_and_nothing_is_measured_for_it(opened, page_path, device):
+    page = opened(page_path, **device)
+    page.locator("#map").scroll_into_view_if_needed()
+    seen = page.evaluate("""() => {
+        const map = document.getElementById("map"), tip = document.getElementById("tip");
+        const box = map.getBoundingClientRect(), found = [];
+        let measured = 0;
+        const counted = { get() { measured++; return 0; } };
+        for (const name of ["offsetWidth", "offsetHeight"]) Object.defineProperty(tip, name, counted);
+        for (let x = 0.01; x < 1; x += 0.07) for (let y = 0.01; y < 1; y += 0.07) {
+            const at = { clientX: box.left + x * box.width, clientY: box.top + y * box.height, bubbles: true };
+            map.dispatchEvent(new PointerEvent("pointermove", at));
+            const { left, right, top, bottom } = tip.getBoundingClientRect();
+            const isAcross = left >= box.left && right <= box.right, isDown = top >= box.top && bottom <= box.bottom;
+            if (!tip.hidden) found.push(isAcross && isDown);
+        }
+        return [found.length, found.every((is) => is), measured]; }""")
+    assert seen[0] > 10
+    assert seen[1:] == [True, 0]
 
 
 def test_filters_leave_who_is_asked_for(opened, classes_path):
@@ -325,6 +358,8 @@ STATES = {
     "uncertainty": lambda page: page.check("input[value=uncertainty]"),
     "filtered": lambda page: page.select_option("#only-observed", label="not observed"),
     "zoomed": lambda page: [page.click("#closer") for _ in range(3)],
+    "searched": lambda page: page.fill("#search", "vertex 3"),
+    "lasso": lambda page: page.click("#lasso"),
     "empty": lambda page: page.fill("#filter", EVIL + "nobody"),
 }
 

@@ -14,6 +14,7 @@ predictions for all, and a page to show a colleague.
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 import hypergauss as hg
@@ -76,9 +77,9 @@ print(hg.suggest_vertices(model, 3))
 hg.write_report(model, folder / "report.html", known, title="Parties of the House, 1984")
 hg.save(model, folder / "model.hypergauss")
 again = hg.load(folder / "model.hypergauss")
-print("the same predictions:", (again.predict_proba(others) == proba).all())
+print("the same predictions:", np.allclose(again.predict_proba(others), proba, rtol=1e-12))
 
 # %%
 # All of this is one command, too::
 #
-#     hypergauss fit --edges votes.csv --labels parties.csv --out results
+#     hypergauss fit votes.csv parties.csv --out results

@@ -1,17 +1,31 @@
 """
 Maps: the zoo
 =============
-Place 101 animals by their traits alone, with the uncertainty of each place.
+You have a table of traits: a row an animal, a column a trait. Place the animals on a map by that alone, with the
+uncertainty of each place.
 """
 
 # %%
+# The table
+# ---------
+# A hyperedge for each value of each column: all that have feathers, all that have four legs.
+
 import matplotlib.pyplot as plt
 
 import hypergauss as hg
 
 zoo = hg.datasets.load_zoo()
-model = hg.HypergraphGPLVM(starts=("spectral",), random_state=0).fit(zoo.hypergraph)
-spectral = hg.SpectralEmbedding(2).fit_transform(zoo.hypergraph)
+traits = zoo.table.drop(columns="type")
+print(traits.iloc[:5, :8])
+H = hg.Hypergraph.from_attributes(traits)
+print(H)
+
+# %%
+# Two maps
+# --------
+
+model = hg.HypergraphGPLVM(starts=("spectral",), random_state=0).fit(H)
+spectral = hg.SpectralEmbedding(2).fit_transform(H)
 print(model.starts_)
 
 # %%
@@ -25,6 +39,6 @@ for ax, place, title in zip(axes, (model.embedding_, spectral), ("hypergraph GPL
 
 # %%
 # Where a new animal belongs: it has hair, gives milk, breathes, has a backbone and four legs.
-edges = list(zoo.hypergraph.edges)
-traits = {("hair", 1), ("milk", 1), ("breathes", 1), ("backbone", 1), ("legs", 4), ("toothed", 1), ("feathers", 0)}
-print(model.transform([[1.0 if edge in traits else 0.0 for edge in edges]]))
+edges = list(H.edges)
+has = {("hair", 1), ("milk", 1), ("breathes", 1), ("backbone", 1), ("legs", 4), ("toothed", 1), ("feathers", 0)}
+print(model.transform([[1.0 if edge in has else 0.0 for edge in edges]]))

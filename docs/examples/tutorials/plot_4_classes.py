@@ -1,7 +1,8 @@
 """
 Classification: groups in a parliament
 ======================================
-Who votes with whom tells who belongs together. The paper's study is of Peru's congress, where a hyperedge is a bill and
+You have a list of who took part in what, and the groups of a quarter of them. Who votes with whom tells who belongs
+together. The paper's study is of Peru's congress, where a hyperedge is a bill and
 its signers; those data cannot be shipped. Where ``HYPERGAUSS_DATA`` names a folder that holds them, this page is about
 them, and otherwise about the bundled votes of the US House of 1984. ``hypergauss reproduce congress`` runs the whole
 study.
@@ -21,6 +22,7 @@ H, group = data.hypergraph, data.target
 shuffled = np.random.default_rng(0).permutation(group.index)
 labelled, others = group[shuffled[: len(group) // 4]], group[shuffled[len(group) // 4 :]]
 print(data.description)
+print(H.to_frame().head())
 print(H, "with", group.nunique(), "groups;", len(labelled), "members labelled")
 
 # %%

@@ -1,9 +1,10 @@
 """
 Factorisation: ratings of films
 ===============================
-Users who rated the same film are a hyperedge; films rated by the same user are a hyperedge of the dual. The paper's
-study is of MovieLens 100K, whose licence keeps it out of this package. Where ``HYPERGAUSS_DATA`` names a folder that
-holds it, this page is about a part of it, and otherwise about ratings made to order; it downloads nothing.
+You have a table of ratings: who, what, and how many stars. Users who rated the same film are a hyperedge; films rated
+by the same user are a hyperedge of the dual. The paper's study is of MovieLens 100K, whose licence keeps it out of this
+package. Where ``HYPERGAUSS_DATA`` names a folder that holds it, this page is about a part of it, and otherwise about
+ratings made to order; it downloads nothing.
 ``hypergauss reproduce movielens`` runs the whole study, and downloads the data if need be.
 """
 
@@ -35,6 +36,7 @@ if (Path(os.environ.get("HYPERGAUSS_DATA", "")) / "movielens-100k").is_dir():
 else:
     ratings = made_to_order(np.random.default_rng(0))
     print("Ratings made to order")
+print(ratings.head())
 order = np.random.default_rng(1).permutation(len(ratings))
 test, train = ratings.iloc[order[: len(order) // 5]], ratings.iloc[order[len(order) // 5 :]]
 print(f"{len(train):,} ratings to learn from, {len(test):,} held out")

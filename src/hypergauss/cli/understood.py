@@ -77,10 +77,13 @@ def target(values: pd.Series, *, is_classification: bool, said: bool, path: Path
         tally = values.value_counts(sort=not ordered)
         shown = ", ".join(f"{label} {count:,}" for label, count in tally.iloc[:_CLASSES].items())
         more = f", and {len(tally) - _CLASSES} more" if len(tally) > _CLASSES else ""
-        kind, other = f"{len(tally)} {'ordered ' * ordered}classes ({shown}{more})", "numbers"
+        kind = f"{len(tally)} {'ordered ' * ordered}classes ({shown}{more})"
+        could_be_numbers = not pd.to_numeric(pd.Series(tally.index.astype(str)), errors="coerce").isna().any()
+        other = "numbers if they are amounts" if could_be_numbers else None
     else:
-        kind, other = f"numbers from {_spread(values.to_numpy(dtype=float))}", "classes"
-    doubt = "" if said else f"; --target-type {other} for the other"
+        kind = f"numbers from {_spread(values.to_numpy(dtype=float))}"
+        other = "classes if they are labels"
+    doubt = "" if said or other is None else f"; --target-type {other}"
     place = "" if path is None else f" in {path.name}"
     whose = "" if values.index.name is None else f", of the vertex in {str(values.index.name)!r}"
     return Understood("target", f"{str(values.name)!r}{place}{whose}: {kind}{doubt}")

@@ -25,7 +25,11 @@ _ID = re.compile(r"(?i:(?:.*[^a-z])?(?:id|key|no|nr|number|code|index|uuid|name)
 def from_wide_table(options: argparse.Namespace) -> Problem:
     """Read one row a vertex: categories are hyperedges, measurements covariates."""
     if options.target is None:
-        raise ValueError("--table needs --target COLUMN, what is to be predicted.")
+        raise ValueError(
+            f"{options.table} alone is taken for a table, one row a vertex, and needs --target COLUMN, what is to be "
+            "predicted. If it says who took part in what, give a second file of what is known: hypergauss fit "
+            "edges.csv labels.csv."
+        )
     path = options.table
     frame = without_ignored(read(path, options, "table", text=None), path, options)
     values = column(frame, options.target, path)

@@ -18,12 +18,13 @@ const make = (tag, attributes = {}, ...children) => {
 };
 const link = (text, click) => make("button", { type: "button", class: "link", click }, text);
 
-const whole = (n) => n.toLocaleString("en");
+const FORMATS = [0, 1, 2, 3].map((digits) => new Intl.NumberFormat("en", { maximumFractionDigits: digits }));
+const whole = (n) => FORMATS[0].format(n);
 const number = (x) => {
   if (x === null || x === undefined) return "–";
   const size = Math.abs(x);
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return x.toExponential(2);
-  return x.toLocaleString("en", { maximumFractionDigits: size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3 });
+  return FORMATS[size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3].format(x);
 };
 const signed = (x) => (x > 0 ? "+" : "−") + number(Math.abs(x));
 const percent = (x) => (x >= 0.995 && x < 1 ? ">99%" : x > 0 && x < 0.005 ? "<1%" : `${Math.round(100 * x)}%`);

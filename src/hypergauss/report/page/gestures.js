@@ -47,8 +47,9 @@ const point = (x, y) => {
   tip.hidden = i < 0 && k < 0;
   if (tip.hidden) return;
   tip.textContent = i >= 0 ? `${V.names[i]}: ${sentence(i)}` : `${plural(D.light.cells.count[k], "vertex", "vertices")} here, ${isClasses ? "most of them" : "on average"} ${value(D.light.cells.value[k])}`;
-  tip.style.left = `${Math.max(4, Math.min(x + 14, size.width - tip.offsetWidth - 6))}px`;
-  tip.style.top = `${y + 18 + tip.offsetHeight > size.height ? y - tip.offsetHeight - 10 : y + 16}px`;
+  // Towards the middle, and so inside without being measured: that would lay out the page within the event.
+  const across = x < size.width / 2 ? `${x + 14}px` : `calc(${x - 14}px - 100%)`, down = y < size.height / 2 ? `${y + 16}px` : `calc(${y - 10}px - 100%)`;
+  tip.style.transform = `translate(${across}, ${down})`;
 };
 
 canvas.addEventListener("pointerdown", (event) => {

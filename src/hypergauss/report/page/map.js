@@ -78,9 +78,18 @@ const draw = () => {
   const put = (i, { copy, half }) => pen.drawImage(copy, atX[i] - half, atY[i] - half, 2 * half, 2 * half);
   if (insideCount < N && !D.light) for (let i = 0; i < N; i++) if (!inside[i] && seen(i)) put(i, sprite(faint, false, ink, Math.min(radius, 3)));
   if (!D.light || camera.zoom > 2 || limits.size) for (let i = 0; i < N; i++) if (inside[i] && seen(i)) put(i, sprite(colourOf(i), rings && V.observed[i] !== null, ink, radius));
-  drawAbove();
+  drawAbove(); moveRing();
 };
 
+// The ring of a hover is an element: to move it is to draw nothing else anew.
+const hovered = $("ring");
+const moveRing = () => {
+  hovered.hidden = state.hover < 0;
+  if (state.hover < 0) return;
+  const across = 2 * Math.round(pointSize() + 5);
+  hovered.style.width = hovered.style.height = `${across}px`;
+  hovered.style.transform = `translate(${(atX[state.hover] - across / 2).toFixed(1)}px, ${(atY[state.hover] - across / 2).toFixed(1)}px)`;
+};
 const ring = (i, colour, width, ground) => {
   above.beginPath(); above.arc(atX[i], atY[i], pointSize() + 4, 0, 7);
   above.lineWidth = width + 2.5; above.strokeStyle = ground; above.stroke();
@@ -105,7 +114,6 @@ const drawAbove = () => {
   above.setTransform(size.scale, 0, 0, size.scale, 0, 0);
   above.clearRect(0, 0, size.width, size.height);
   drawNames(colour("--ink"), colour("--paper"));
-  if (state.hover >= 0) ring(state.hover, colour("--ink"), 1.5, colour("--paper"));
   if (state.chosen >= 0) ring(state.chosen, colour("--focus"), 2.5, colour("--paper"));
   if (lasso && lasso.length > 1) {
     above.beginPath(); lasso.forEach(([x, y]) => above.lineTo(x, y)); above.closePath();
@@ -149,5 +157,5 @@ const mapSvg = () => {
 
 on("limits", redraw);
 on("colour", redraw);
-on("hover", () => requestAnimationFrame(drawAbove));
+on("hover", moveRing);
 on("choice", () => { if (state.chosen >= 0) bringIntoView(state.chosen); redraw(); });

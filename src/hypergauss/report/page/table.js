@@ -75,7 +75,10 @@ box.addEventListener("keydown", (event) => {
 });
 on("limits", arrange);
 on("choice", () => { const at = order.indexOf(state.chosen); if (at >= 0) scrollTo(at); fill(); });
-on("hover", () => { for (const row of body.children) row.classList.toggle("hover", row.dataset.vertex === String(state.hover)); });
+on("hover", () => {
+  body.querySelector(".hover")?.classList.remove("hover");
+  body.querySelector(`[data-vertex="${state.hover}"]`)?.classList.add("hover");
+});
 
 // ------------------------------------------------------------ a file of what is shown; no spreadsheet runs a cell of it
 const cell = (x) => {
