@@ -43,5 +43,5 @@ def publish(console: Console, path: Path, command: str, tables: Sequence[Table],
             for table in tables:
                 out.print(table)
             if notes:
-                out.print(notes, highlight=False)
+                out.print(notes, highlight=False, markup=False)
     console.print(f"Written to {path}", highlight=False)

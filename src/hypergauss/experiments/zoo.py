@@ -297,7 +297,7 @@ def run(out: Path, console: Console, *, quick: bool = False) -> None:
     notes = [
         f"Left out and placed by its traits, an animal lands nearest to one of its own type for "
         f"{len(animals) - len(strayed)} of {len(animals)}. Others: {', '.join(strayed) or 'none'}.",
-        f"The first fit took {took[0]:.1f} s ({took[1]:.1f} s of processor time), compilation included.",
+        f"The first fit took {took[0]:.1f} s ({took[1]:.1f} s of processor time).",
         "Settings: nu 1.5 and lengthscale 5 are those of every Matern kernel here, mean zero is the paper's. Scores by "
         "type were seen, though, while the prior of the latent lengthscale was designed and centring was tried; the "
         "table of other settings shows how much hangs on such choices.",
