@@ -23,6 +23,8 @@ from hypergauss.inference.mixtures import MixedLatents, components
 
 #: The range of log T, and the spread of its prior around 0; a probability is not taken below the floor.
 _RANGE, _SPREAD, _FLOOR = (-3.0, 3.0), 0.5, 1e-12
+#: How exact log T is: what is learned by held-out labels needs its best value.
+_EXACT = 1e-8
 
 
 def held_out_probabilities(latents: GaussianLatents | MixedLatents) -> np.ndarray:
@@ -43,9 +45,14 @@ def best_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
     def loss(log_temperature: float) -> float:
         beta = np.exp(-log_temperature)
         held_out = beta * own.sum() - np.logaddexp.reduce(beta * logs, axis=1).sum()
-        return float((log_temperature / _SPREAD) ** 2 / 2 - held_out)
+        return float(-log_prior_of_temperature(np.exp(log_temperature)) - held_out)
 
-    return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded", options={"xatol": _EXACT}).x))
+
+
+def log_prior_of_temperature(temperature: float) -> float:
+    """Return the log density of T under its prior, but for a constant."""
+    return -((np.log(temperature) / _SPREAD) ** 2) / 2
 
 
 def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:
