@@ -313,9 +313,8 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
                 )
             return 1.0
         is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
-        are_timid = inference in ("dirichlet", "one-hot") or (
-            are_many(self.covariates) and not is_coupled and self.learn
-        )
+        is_known = inference in ("dirichlet", "one-hot")
+        are_timid = is_known or (are_many(self.covariates) and not is_coupled and self.learn)
         wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
         return best_temperature(held_out_probabilities(posterior), codes) if wanted else 1.0
 
