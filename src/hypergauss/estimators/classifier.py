@@ -26,7 +26,7 @@ from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_nam
 from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
-from hypergauss.inference.calibration import best_temperature, held_out_probabilities, tempered
+from hypergauss.inference.calibration import temperature_of, tempered
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
 from hypergauss.inference.mixtures import components
@@ -95,8 +95,9 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
         with "mcmc", which draws them.
     calibrate : "auto" or bool, default "auto"
         Whether probabilities are raised to a power, 1 / ``temperature_``, that the labels choose, each held out from
-        the others (`inference.calibration`). "auto" does so with "dirichlet", and where covariates are many features,
-        which leave a model timid, and latents are independent.
+        the others (`inference.calibration`). "auto" does so where models are timid: with "dirichlet" and "one-hot",
+        with covariates that are many features, and with more than two classes by expectation propagation, unless a
+        kernel is given or nothing is learned.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
@@ -314,9 +315,11 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
             return 1.0
         is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
         is_known = inference in ("dirichlet", "one-hot")
-        are_timid = is_known or (are_many(self.covariates) and not is_coupled and self.learn)
+        # Coupled latents are those of more than two classes: timid with the default prior, which is one for all.
+        is_default = is_coupled and not isinstance(self.kernel, Kernel)
+        are_timid = is_known or (self.learn and (is_default or (are_many(self.covariates) and not is_coupled)))
         wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
-        return best_temperature(held_out_probabilities(posterior), codes) if wanted else 1.0
+        return temperature_of(posterior, codes) if wanted else 1.0
 
     @property
     def _is_ordinal(self) -> bool:
