@@ -30,8 +30,8 @@ from hypergauss.inference.mixtures import MixedLatents, components
 
 #: The range of log T, and the spread of its prior around 0; a probability is not taken below the floor.
 _RANGE, _SPREAD, _FLOOR = (-3.0, 3.0), 0.5, 1e-12
-#: The spread of the prior where hyperparameters were learned from the same few labels by their evidence: held out one by
-#: one, these look a little easier than they are.
+#: The spread of the prior where hyperparameters were learned from the same few labels by their evidence: one by one
+#: these look a little easier than they are. Of five tried on splits of the zoo, a school and a congress no study has.
 _FEW = 0.25
 #: How exact log T is: what is learned by held-out labels needs its best value.
 _EXACT = 1e-8
