@@ -54,7 +54,8 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
         As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from
         another hypergraph on them.
     covariates : array or sparse matrix of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
-        What else is known of each vertex; as for `HypergraphGPRegressor`.
+        What else is known of each vertex; as for `HypergraphGPRegressor`, except that many features of many labels in
+        more than two classes enter by the angles between them (`kernels.UnitRows`), as far as a dense solver serves.
     likelihood : {"auto", "probit", "softmax", "robust-max", "ordinal", "logit"} or Classification, default "auto"
         How labels arise from latent functions. "probit": the class of the largest, each with normal noise of its own
         (for two classes, the sign of one); it is what "auto" takes, except for many classes where inference is not
