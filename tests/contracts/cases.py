@@ -21,6 +21,7 @@ from hypergauss.kernels import (
     ShapedWalk,
     SquaredExponential,
     Standardised,
+    UnitRows,
     Walk,
     relations,
 )
@@ -75,6 +76,7 @@ KERNELS = {
     "squared exponential": lambda H: SquaredExponential(covariates(H), [0.8, 2.0], variance=1.4),
     "linear": lambda H: Linear(covariates(H), [0.8, 2.0]),
     "components": lambda H: Components.of(covariates(H), steps=1.4, variance=0.8),
+    "unit rows": lambda H: UnitRows(covariates(H), 0.8, variance=1.4),
     "sum": lambda H: Matern(Spectrum.of(H)) + Linear(covariates(H)),
     "sum without features": lambda H: Diffusion(Spectrum.of(H), 2.0) + SquaredExponential(covariates(H)),
     "product": lambda H: Matern(Spectrum.of(H), 1.5, 2.0) * Linear(covariates(H)),
@@ -83,7 +85,7 @@ KERNELS = {
 }
 
 #: Those without low-rank structure, which only the dense solver serves.
-FEATURELESS = {"squared exponential", "sum without features", "standardised times covariates"}
+FEATURELESS = {"squared exponential", "unit rows", "sum without features", "standardised times covariates"}
 #: Those that products with Laplacians alone do not serve.
 NEEDING_EIGENVECTORS = {
     *FEATURELESS,

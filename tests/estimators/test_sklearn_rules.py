@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 from hypergauss import Hypergraph, HypergraphGPRegressor, Spectrum
@@ -186,3 +187,14 @@ def test_models_survive_a_read_only_memory_map(tmp_path):
     restored = joblib.load(tmp_path / "model", mmap_mode="r")
     assert restored.H.equals(NAMED)
     assert np.array_equal(restored.predict(X), model.predict(X))
+
+
+def test_a_scale_of_targets_named_transform_leaves_it_a_regressor():
+    # Names decide in some places of scikit-learn: `transform` is a parameter here, and no method.
+    model = quick(transform="log", learn=False)
+    assert get_tags(model).estimator_type == "regressor"
+    assert get_tags(model).transformer_tags is None
+    pipeline = make_pipeline(FunctionTransformer(), model).fit(X, np.exp(Y))
+    assert np.array_equal(pipeline.predict(X), clone(model).fit(X, np.exp(Y)).predict(X))
+    search = GridSearchCV(quick(learn=False), {"transform": ["none", "log"]}, cv=2).fit(X, np.exp(Y))
+    assert search.best_estimator_.transform == search.best_params_["transform"]

@@ -10,6 +10,7 @@ import hypergauss as hg
 from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, kernels
 from hypergauss.estimators.tasks import How, LatentTask, kind_of
 from hypergauss.inference import SpectralFeatures
+from hypergauss.inference.calibration import tempered
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixtures import components
 from hypergauss.solvers import solver_for
@@ -168,6 +169,7 @@ def test_a_classifier_that_took_in_vertices_hyperedges_and_labels_is_one_conditi
     wanted = ["ida", "eva", NAMES[20], OBSERVED[3]]
     names = list(dict.fromkeys([*OBSERVED, *again]))
     expected = settled_from_nothing(model, GROWN, names, labels(names, classes), inference, wanted)
+    expected = tempered(expected, model.temperature_)  # which an update keeps, as it does hyperparameters
     model.update(GROWN, again, labels(again, classes))
     np.testing.assert_allclose(model.predict_proba(wanted), expected, atol=1e-6)
     assert list(model.labels_.index) == list(dict.fromkeys([*model.labels_.index]))

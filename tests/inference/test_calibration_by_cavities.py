@@ -1,10 +1,12 @@
 """Calibration: cavities against fits without the vertex, and the temperature that spoilt probabilities."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import hypergauss as hg
-from hypergauss.inference.calibration import best_temperature, held_out_probabilities, tempered
+from hypergauss.inference.calibration import best_temperature, held_out_probabilities, temperature_of, tempered
 from hypergauss.kernels import Matern
 
 ZOO = hg.datasets.load_zoo()
@@ -45,9 +47,39 @@ def test_calibration_is_asked_for_and_says_what_it_did():
     assert (calibrated.predict(NAMES) == plain.predict(NAMES)).all()
 
 
-def test_calibration_of_what_it_cannot_hold_out_is_refused():
-    coupled = hg.HypergraphGPClassifier(ZOO.hypergraph, learn=False, calibrate=True)
-    with pytest.raises(ValueError, match=r"Got coupled ones. Use `likelihood='softmax'`, or `calibrate=False`"):
-        coupled.fit(NAMES[:30], LABELS[:30])
+def test_coupled_latents_are_held_out_nearly_as_by_a_fit_without_the_vertex():
+    kernel = Matern(hg.Spectrum.of(ZOO.hypergraph), 1.5, 2.0, variance=4.0)
+    coupled = hg.HypergraphGPClassifier(ZOO.hypergraph, kernel, learn=False)
+    held_out = held_out_probabilities(coupled.fit(NAMES[:60], LABELS[:60]).posterior_)
+    for at in (0, 30, 47):
+        others = np.arange(60) != at
+        anew = coupled.fit(NAMES[:60][others], LABELS[:60][others])
+        found = pd.Series(held_out[at], np.unique(LABELS[:60]))[anew.classes_]
+        assert np.abs(found - anew.predict_proba(NAMES[at : at + 1])[0]).max() < 0.02
+
+
+def test_the_default_calibrates_more_than_two_classes_and_no_more():
+    many = hg.HypergraphGPClassifier(ZOO.hypergraph, size_exponent=0.0, integrate=False, random_state=0)
+    many.fit(NAMES[:40], LABELS[:40])
+    assert many.temperature_ != 1.0
+    plain = clone(many).set_params(calibrate=False).fit(NAMES[:40], LABELS[:40])
+    assert plain.temperature_ == 1.0
+    assert np.allclose(many.predict_proba(NAMES), tempered(plain.predict_proba(NAMES), many.temperature_))
+    two = clone(many).fit(NAMES[:40], np.where(LABELS[:40] == LABELS[0], "a", "b"))
+    assert two.temperature_ == 1.0
+
+
+def test_a_label_alone_in_its_class_says_nothing_of_the_temperature():
+    posterior = model().fit(NAMES, LABELS).posterior_
+    codes = np.searchsorted(np.unique(LABELS), LABELS)
+    all_alone = np.arange(len(codes))
+    assert temperature_of(posterior, all_alone) == 1.0
+    probabilities = held_out_probabilities(posterior)
+    changed = codes.copy()
+    changed[0] = codes.max() + 1  # a class of its own, of which no probability is known
+    assert temperature_of(posterior, changed) == best_temperature(probabilities[1:], codes[1:])
+
+
+def test_calibration_that_is_no_yes_or_no_is_refused():
     with pytest.raises(TypeError, match="`calibrate` must be True or False"):
         model(calibrate="yes").fit(NAMES, LABELS)

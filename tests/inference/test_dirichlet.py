@@ -95,8 +95,9 @@ def test_two_classes_have_a_latent_function_each():
     assert np.allclose(model.predict_proba(NAMES).sum(axis=1), 1.0)
 
 
-def test_many_labels_with_many_features_are_taken_as_measurements(monkeypatch):
+def test_more_labels_with_many_features_than_a_dense_solver_serves_are_taken_as_measurements(monkeypatch):
     monkeypatch.setattr("hypergauss.estimators.classifier.coupled_is_affordable", lambda *_: False)
+    monkeypatch.setattr("hypergauss.estimators.classifier.dense_is_affordable", lambda *_: False)
     words = sp.csr_array(ZOO.hypergraph.incidence)
     settings = {"covariates": words, "learn": False, "size_exponent": 0.0}
     auto = hg.HypergraphGPClassifier(ZOO.hypergraph, **settings).fit(NAMES, LABELS)

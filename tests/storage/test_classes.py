@@ -29,6 +29,7 @@ PARAMETRISED = [
     kernels.SquaredExponential(X),
     kernels.Linear(X),
     kernels.Components.of(X),
+    kernels.UnitRows(X),
     MATERN + kernels.Linear(X),
     MATERN * kernels.Linear(X),
     likelihoods.Bernoulli(),

@@ -76,7 +76,8 @@ class Blueprint(NamedTuple):
         """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
         domain = Domain.of(H)
         _checks.one_of("combine", combine, COMBINATIONS)
-        sides = _covariate_kernels(domain, covariates, fixed=("variance",) if combine == "product" else ())
+        fixed = ("variance",) if combine == "product" else ()
+        sides = _covariate_kernels(domain, covariates, fixed, by_angles=work.kind == "one-hot")
         if isinstance(kernel, Kernel):
             given = _combine({"hypergraph": kernel}, sides, combine)
             return cls._with_kernel(domain, given, size_exponent, rank)
@@ -253,7 +254,9 @@ def _added(terms: dict[str, Kernel]) -> Kernel:
     return next(iter(terms.values())) if len(terms) == 1 else Sum.of_equal_shares(terms)
 
 
-def _covariate_kernels(domain: Domain, covariates: Any, fixed: tuple[str, ...]) -> dict[str, Kernel]:
+def _covariate_kernels(
+    domain: Domain, covariates: Any, fixed: tuple[str, ...], *, by_angles: bool
+) -> dict[str, Kernel]:
     """Return what covariates add to a model: nothing, a kernel that is given, that of a few columns, those of many."""
     if covariates is None:
         return {}
@@ -265,7 +268,7 @@ def _covariate_kernels(domain: Domain, covariates: Any, fixed: tuple[str, ...]) 
             )
         return {COVARIATES: covariates}
     if are_many(covariates):
-        return feature_kernels(domain, covariates, fixed)
+        return feature_kernels(domain, covariates, fixed, by_angles=by_angles)
     table = domain.table(covariates)
     # Rows of p standardised columns are some sqrt(2 p) apart. One lengthscale for all columns: with one a column, a
     # few hundred observations are fitted too closely (`SquaredExponential(X, lengthscale=[...])` asks for that).

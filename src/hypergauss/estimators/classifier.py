@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from hypergauss import _checks, parameters
 from hypergauss.estimators.defaults import default_class_priors
+from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import fit
@@ -25,14 +26,14 @@ from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_nam
 from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
-from hypergauss.inference.calibration import best_temperature, held_out_probabilities, tempered
+from hypergauss.inference.calibration import temperature_of, tempered
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
-from hypergauss.solvers.choose import Choice
+from hypergauss.solvers.choose import Choice, dense_is_affordable
 from hypergauss.solvers.threads import threads_for
 from hypergauss.solvers.work import Work, coupled_is_affordable
 
@@ -54,21 +55,24 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
         As for `HypergraphGPRegressor`. A kernel must have the vertices of ``H`` in their order; it may come from
         another hypergraph on them.
     covariates : array or sparse matrix of shape (N, p), DataFrame indexed by vertex, or Kernel, optional
-        What else is known of each vertex; as for `HypergraphGPRegressor`.
+        What else is known of each vertex; as for `HypergraphGPRegressor`, except that many features of many labels in
+        more than two classes enter by the angles between them (`kernels.UnitRows`), as far as a dense solver serves.
     likelihood : {"auto", "probit", "softmax", "robust-max", "ordinal", "logit"} or Classification, default "auto"
         How labels arise from latent functions. "probit": the class of the largest, each with normal noise of its own
         (for two classes, the sign of one); it is what "auto" takes, except for many classes where inference is not
         "ep" or "mcmc", which have "softmax". "softmax" and, for two classes, "logit": softer borders between classes.
         "robust-max": the class of the largest, but for a share epsilon of labels, learned, that are wrong. "ordinal":
         one latent function and ordered classes (numbers, or an ordered `pandas.Categorical`).
-    inference : {"auto", "ep", "variational", "laplace", "dirichlet", "mcmc"}, default "auto"
+    inference : {"auto", "ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc"}, default "auto"
         "ep", expectation propagation (`inference.propagation`; of many classes `inference.coupled_propagation`), which
         "auto" takes where likelihood and solver have it; "variational", the best Gaussian by the evidence lower bound,
         which it takes elsewhere; "laplace", a Gaussian at the mode (not with "robust-max", whose log density is flat,
         and "probit" of many classes); or draws of latents and hyperparameters by elliptical slice sampling
         ("mcmc", `inference.mcmc`; minutes), the standard to hold the others against. "dirichlet", labels as Gaussian
-        measurements of the latents under softmax (`inference.dirichlet`), all in closed form and calibrated: "auto"
-        takes it for more than two classes and many labels where covariates are many features. Sampling starts from the
+        measurements of the latents under softmax (`inference.dirichlet`), all in closed form and calibrated. "one-hot",
+        labels as zeros and ones, hyperparameters by labels that are held out (`inference.one_hot`). "auto" takes these
+        two for more than two classes and many labels where covariates are many features: "one-hot" for as many labels
+        as a dense solver serves in a minute, "dirichlet" with kernels of low rank beyond. Sampling starts from the
         kernel as given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size
         exponent at 0.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
@@ -93,8 +97,9 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
         with "mcmc", which draws them.
     calibrate : "auto" or bool, default "auto"
         Whether probabilities are raised to a power, 1 / ``temperature_``, that the labels choose, each held out from
-        the others (`inference.calibration`). "auto" does so with "dirichlet", and where covariates are many features,
-        which leave a model timid, and latents are independent.
+        the others (`inference.calibration`). "auto" does so where models are timid: with "dirichlet" and "one-hot",
+        with covariates that are many features, and with more than two classes by expectation propagation, unless a
+        kernel is given or nothing is learned.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
@@ -118,7 +123,8 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
     elbo_ : float
         The log evidence of the labels at the mode of the hyperparameters, as inference has it: the approximation of
         "ep" (no bound) or of "laplace", the evidence lower bound with "variational", the log density of labels as
-        measurements with "dirichlet", which compares with no other, NaN with "mcmc".
+        measurements with "dirichlet" and that of held-out labels with "one-hot", which compare with no other, NaN with
+        "mcmc".
     elbo_trace_ : array
         The objective of the labels that were learned from, log priors included, after each iteration; its estimate in
         each pass with ``batch_size``.
@@ -217,6 +223,8 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
         # Coupled latents need the covariances between all labelled vertices, class by class.
         is_coupled = self.inducing is None and coupled_is_affordable(len(names), len(classes))
         likelihood, inference = self._way(classes, codes, is_variational=is_variational, is_coupled=is_coupled)
+        if inference == "dirichlet" and self._are_told_by_angles(len(names), len(classes)):
+            inference = "one-hot"
         blueprint = self._blueprint(
             Work(len(names), kind_of(likelihood, inference), likelihood.num_latents, learns=learns_at_once),
             searches=learns_at_once,
@@ -272,9 +280,10 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
     ) -> tuple[Classification, str]:
         """Return likelihood and inference: as asked for, or as usual where latents can be coupled or cannot."""
         # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
-        has_probit = is_coupled and not is_variational and self.inference not in ("laplace", "dirichlet")
+        is_known = self.inference in ("dirichlet", "one-hot")
+        has_probit = is_coupled and not is_variational and not is_known and self.inference != "laplace"
         usual = "probit" if has_probit else "softmax"
-        as_counts = self.inference == "dirichlet" or (
+        as_counts = is_known or (
             self.inference == "auto" and are_many(self.covariates) and len(classes) > 2 and not has_probit
         )
         asked = "softmax" if as_counts and self.likelihood == "auto" else self.likelihood
@@ -285,8 +294,16 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
                 "Leave `likelihood` out, or use 'softmax'."
             )
         if as_counts and not is_variational and self.likelihood == "auto":
-            return likelihood, "dirichlet"
+            return likelihood, self.inference if is_known else "dirichlet"
         return likelihood, resolved(self.inference, likelihood, is_variational=is_variational)
+
+    def _are_told_by_angles(self, num_labels: int, num_classes: int) -> bool:
+        """Return whether features are compared one by one, as they say most, where a dense solver serves the labels."""
+        is_open = self.inference == "auto" and self.inducing is None and self.solver in ("auto", "dense")
+        if not (is_open and are_many(self.covariates) and not isinstance(self.kernel, Kernel)):
+            return False
+        work = Work(num_labels, "one-hot", num_classes, learns=self.learn)
+        return dense_is_affordable(Domain.of(self.H).relations, work, self.rank)
 
     def _temperature(self, codes: np.ndarray, inference: str) -> float:
         """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
@@ -299,9 +316,12 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
                 )
             return 1.0
         is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
-        are_timid = inference == "dirichlet" or (are_many(self.covariates) and not is_coupled and self.learn)
+        is_known = inference in ("dirichlet", "one-hot")
+        # Coupled latents are those of more than two classes: timid with the default prior, which is one for all.
+        is_default = is_coupled and not isinstance(self.kernel, Kernel)
+        are_timid = is_known or (self.learn and (is_default or (are_many(self.covariates) and not is_coupled)))
         wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
-        return best_temperature(held_out_probabilities(posterior), codes) if wanted else 1.0
+        return temperature_of(posterior, codes) if wanted else 1.0
 
     @property
     def _is_ordinal(self) -> bool:

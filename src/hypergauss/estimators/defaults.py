@@ -18,6 +18,7 @@ _SHAPES = {
     "shape": LogNormal(1.0, 3.0),
     "individuality": LogNormal(2.0, 1.5),
     "lengthscale": LogNormal(5.0, 1.5),
+    "angle": LogNormal(1.0, 1.0),  # in radians: rows that share nothing are pi / 2 apart
     "beta": LogNormal(5.0, 1.5),
     "coefficients": LogNormal(0.3, 2.0),
 }

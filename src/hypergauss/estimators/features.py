@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypergauss import _checks
 from hypergauss.estimators.domain import COVARIATES, SMOOTHED, Domain
 from hypergauss.hypergraph.walk import where_walks_stop
-from hypergauss.kernels import Components, Kernel
+from hypergauss.kernels import Components, Kernel, UnitRows
 from hypergauss.kernels.components import principal_components, unit_rows
 
 #: More columns than this are features of which each says little; up to this many, measurements that each say something.
@@ -21,6 +21,8 @@ _DIRECTIONS, _COMPONENTS = 500, 250
 #: Where a walk stops before each step, and how steeply components count before it is learned. Of five restarts and four
 #: numbers of steps tried on splits of Cora that no study reports.
 _RESTART, _STEPS = 0.4, 2.0
+#: Numbers of smoothed features, vertices by columns, that are held as they are; more are known by leading directions.
+_MOST_NUMBERS = 5e7
 
 
 def are_many(covariates: Any) -> bool:
@@ -33,25 +35,47 @@ def are_many(covariates: Any) -> bool:
     return len(shape) == 2 and shape[1] > MANY
 
 
-def feature_kernels(domain: Domain, covariates: Any, fixed: tuple[str, ...] = ()) -> dict[str, Kernel]:
+def feature_kernels(
+    domain: Domain, covariates: Any, fixed: tuple[str, ...] = (), *, by_angles: bool = False
+) -> dict[str, Kernel]:
     r"""Return a kernel of features as they are, and one of features smoothed over the relations.
 
-    With X rows of unit length, in their leading directions X ~ Z V', the smoothed ones are (`where_walks_stop`)
+    With X rows of unit length, the smoothed ones are (`where_walks_stop`)
 
-        sum over k of restart (1 - restart)^k P^k Z,
+        sum over k of restart (1 - restart)^k P^k X,
 
-    once more of unit length. Each has its variance and its steps (`Components`), which the evidence learns.
+    once more of unit length. By their angles (`UnitRows`), for as many labels as a dense solver serves; or by principal
+    components (`Components`), from which a kernel of low rank is made, X then in its leading directions. Each has its
+    variance and its angle or steps, which are learned.
     """
     X = unit_rows(_aligned(domain, covariates))
+    relations = list(domain.relations.values())
+    if by_angles and X.shape[0] * X.shape[1] <= _MOST_NUMBERS:
+        _check_told_apart(X)
+        dense = X.toarray() if sp.issparse(X) else X
+        smoothed = where_walks_stop(relations, dense, _RESTART)
+        return {COVARIATES: UnitRows(X, fixed=fixed), SMOOTHED: UnitRows(smoothed, fixed=fixed)}
     directions, squares = principal_components(X, _DIRECTIONS, centred=False)
     if not len(squares):
+        _check_told_apart(X)
+    Z = directions * np.sqrt(squares)
+    parts = {COVARIATES: X if by_angles else Z, SMOOTHED: where_walks_stop(relations, Z, _RESTART)}
+    if by_angles:
+        return {name: UnitRows(part, fixed=fixed) for name, part in parts.items()}
+    return {name: Components.of(part, most=_COMPONENTS, steps=_STEPS, fixed=fixed) for name, part in parts.items()}
+
+
+def _check_told_apart(X: Any) -> None:
+    """Refuse rows that are all alike."""
+    lowest, highest = (np.asarray(each.toarray() if sp.issparse(each) else each) for each in (X.min(0), X.max(0)))
+    if not highest.any() and not lowest.any():
         raise ValueError(
             "`covariates` must tell vertices apart. Got nothing but zeros. Leave them out, or pass others."
         )
-    Z = directions * np.sqrt(squares)
-    relations = list(domain.relations.values())
-    parts = {COVARIATES: Z, SMOOTHED: where_walks_stop(relations, Z, _RESTART)}
-    return {name: Components.of(part, most=_COMPONENTS, steps=_STEPS, fixed=fixed) for name, part in parts.items()}
+    if np.allclose(lowest, highest, rtol=1e-12, atol=0.0):
+        raise ValueError(
+            "`covariates` must tell vertices apart. Got rows that are all alike. Leave them out, or pass others."
+        )
 
 
 def _aligned(domain: Domain, covariates: Any) -> Any:

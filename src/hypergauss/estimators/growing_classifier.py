@@ -105,10 +105,10 @@ class GrowingClassifier(VertexEstimator):
             raise ValueError(f"A model must be conditioned on its labels to be updated. Got one by {way}. Fit again.")
         is_variational = components(self.posterior_)[0][1].posteriors[0].is_by_products
         likelihood = self.posterior_.likelihood
-        if self.inference == "dirichlet" or (self.inference == "auto" and are_many(self.covariates)):
+        if self.inference in ("dirichlet", "one-hot") or (self.inference == "auto" and are_many(self.covariates)):
             raise ValueError(
-                "A model must settle its labels to be updated. Got one by pseudo-counts ('dirichlet', usual "
-                "for many features). Fit again: that takes seconds."
+                "A model must settle its labels to be updated. Got one by labels as measurements ('dirichlet' or "
+                "'one-hot', usual for many features). Fit again: that takes seconds."
             )
         return labelled_again(
             self.posterior_,

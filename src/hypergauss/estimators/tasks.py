@@ -24,6 +24,7 @@ from hypergauss.inference.latents import GaussianLatents, SampledLatents
 from hypergauss.inference.mcmc.sampling import sample_posterior
 from hypergauss.inference.mini_batches import learn_in_batches
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
+from hypergauss.inference.one_hot import OneHotLatents, OneHotObjective
 from hypergauss.inference.propagation import PropagationObjective
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.inference.variational import VariationalObjective
@@ -38,12 +39,13 @@ from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.markov.solver import MarkovSolver
 from hypergauss.solvers.sites import Observations
 
-INFERENCES = ("ep", "variational", "laplace", "dirichlet", "mcmc")
+INFERENCES = ("ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc")
 _OBJECTIVES: dict[str, type[SiteObjective]] = {
     "ep": PropagationObjective,
     "variational": VariationalObjective,
     "laplace": LaplaceObjective,
     "dirichlet": DirichletObjective,
+    "one-hot": OneHotObjective,
 }
 
 
@@ -289,7 +291,7 @@ class LatentTask(Task):
         At the values to start from.
     rows, y : arrays, shape (n,)
         Observed vertices by index, and what was observed.
-    inference : {"ep", "variational", "laplace", "dirichlet", "mcmc"}
+    inference : {"ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc"}
         How the posterior is found; "mcmc" learns nothing beforehand.
     batch_size : int or None
         Learn in mini-batches of this size, by ``max_iterations`` passes over the data.
@@ -315,8 +317,8 @@ class LatentTask(Task):
         self.inference, self.batch_size = inference, batch_size
         if inference == "laplace":
             check_mode(likelihood)
-        if inference == "dirichlet":
-            check_softmax(likelihood)
+        if inference in ("dirichlet", "one-hot"):
+            check_softmax(likelihood, inference)
 
     def restricted_to(self, size: int) -> Self:
         """Return the task on so many labels: of each class in proportion, and at least one."""
@@ -389,14 +391,17 @@ class LatentTask(Task):
         if isinstance(objective, CoupledPropagation):
             separate, coupling = objective.separate(model, sites)
             return GaussianLatents.of(model, separate, solver, coupling)
-        return GaussianLatents.of(model, sites, solver)
+        kind = OneHotLatents if self.inference == "one-hot" else GaussianLatents
+        return kind.of(model, sites, solver)
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
         found = (self.conditioned(point.learned.model, point.learned.state, point.solver) for _, point in points)
         return MixedLatents(tuple(found), np.array([weight for weight, _ in points]))
 
     def averages(self, attempt: Attempt) -> bool:  # noqa: D102
-        return self.inference != "mcmc" and self.batch_size is None and super().averages(attempt)
+        # The density of held-out labels is no evidence to weigh hyperparameters by.
+        weighs = self.inference not in ("mcmc", "one-hot") and self.batch_size is None
+        return weighs and super().averages(attempt)
 
     def _learn_in_batches(self, kernel: Kernel, batch_size: int) -> Attempt:
         model, inducing = self.model(kernel), self.how.inducing(kernel)
@@ -432,8 +437,8 @@ def resolved(inference: str, likelihood: Likelihood, *, is_variational: bool) ->
 
 def kind_of(likelihood: Likelihood, inference: str) -> str:
     """Return what an evaluation of the objective does, as `Work` names it."""
-    if inference == "dirichlet":
-        return "known"
+    if inference in ("dirichlet", "one-hot"):
+        return "known" if inference == "dirichlet" else "one-hot"
     if inference != "ep":
         return "variational"
     return "coupled" if isinstance(likelihood, MultinomialProbit) else "sites"

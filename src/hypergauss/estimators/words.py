@@ -71,6 +71,7 @@ _MEANINGS: dict[str, Callable[[Any, Any], str]] = {
     "evenness": _always("How equal prior variances are: at 1 the same for all vertices, at 0 as the filter has them."),
     "nu": _nu,
     "lengthscale": _lengthscale,
+    "angle": _always("How far apart features may point while vertices are alike, in radians; 1.57 is nothing shared."),
     "beta": _always("How far influence spreads along hyperedges: the time for which heat would have spread."),
     "coefficients": _always("The learned filter: the weight of each part of the spectrum, smooth parts first."),
     "variance": _variance,

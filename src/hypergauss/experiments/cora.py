@@ -7,8 +7,8 @@ lend their words and authors to learning, never their topics.
 Words enter by a squared exponential kernel on rows of unit length. Both kinds of information meet twice: in the sum of
 kernels, whose weights the evidence learns, and in words smoothed over co-authors (`smooth_covariates`).
 
-One line: the classifier with the words as its covariates and nothing set (`inference.dirichlet`), which calibrates
-itself by the labels that it learns from and never sees the validation quarter.
+One line: the classifier with the words as its covariates and nothing set (`inference.one_hot`), which calibrates itself
+by the labels that it learns from and never sees the validation quarter.
 
 The recipes before it, of two likelihoods. Least squares: topics as seven columns of zeros and ones, regressed together,
 whose predictions are probabilities but for a floor and a temperature, which the validation quarter sets. Softmax: the

@@ -11,6 +11,13 @@ Vehtari et al., 2016). Hyperparameters stay as they are. With p_i the probabilit
 
 with a prior on log T, since a few labels that are all predicted right would take T to 0. Predictions are in proportion
 to p^(1/T). T < 1 says that the model was timid, T > 1 that it was too sure.
+
+Why latents that are independent a priori are timid with many classes: of C draws from one normal distribution the two
+largest are 0.85 (C = 3), 0.59 (7) and 0.52 (11) standard deviations apart on average, so that a label, which says no
+more than whose latent is the largest, is explained by a margin that is small beside what is left to be known of the
+others. Classes that really are clear have far larger margins than such a prior expects, whatever its variance.
+
+A label that is the only one of its class says nothing here: without it, the others know nothing of its class.
 """
 
 from __future__ import annotations
@@ -23,19 +30,29 @@ from hypergauss.inference.mixtures import MixedLatents, components
 
 #: The range of log T, and the spread of its prior around 0; a probability is not taken below the floor.
 _RANGE, _SPREAD, _FLOOR = (-3.0, 3.0), 0.5, 1e-12
+#: The spread of the prior where hyperparameters were learned from the same few labels by their evidence: one by one
+#: these look a little easier than they are. Of five tried on splits of the zoo, a school and a congress no study has.
+_FEW = 0.25
+#: How exact log T is: what is learned by held-out labels needs its best value.
+_EXACT = 1e-8
 
 
 def held_out_probabilities(latents: GaussianLatents | MixedLatents) -> np.ndarray:
     """Return the probabilities of each labelled vertex's classes from the other labels, shape (n, C)."""
-    if any(each.coupling is not None for _, each in components(latents)):
-        raise ValueError(
-            "Labels are held out one by one where latents are independent. Got coupled ones. Use "
-            "`likelihood='softmax'`, or `calibrate=False`."
-        )
     return latents.left_out_probabilities()
 
 
-def best_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
+def temperature_of(latents: GaussianLatents | MixedLatents, codes: np.ndarray) -> float:
+    """Return T for latents given labels, by number: from those whose class has others; 1 where there are none."""
+    is_told = np.bincount(codes)[codes] > 1
+    if not is_told.any():
+        return 1.0
+    are_coupled = any(each.coupling is not None for _, each in components(latents))
+    found = held_out_probabilities(latents)[is_told]
+    return best_temperature(found, codes[is_told], _FEW if are_coupled else _SPREAD)
+
+
+def best_temperature(probabilities: np.ndarray, codes: np.ndarray, spread: float = _SPREAD) -> float:
     """Return T, by the log density of classes (by number) under probabilities of them, shapes (n, C) and (n,)."""
     logs = np.log(np.maximum(probabilities, _FLOOR))
     own = logs[np.arange(len(codes)), codes]
@@ -43,9 +60,14 @@ def best_temperature(probabilities: np.ndarray, codes: np.ndarray) -> float:
     def loss(log_temperature: float) -> float:
         beta = np.exp(-log_temperature)
         held_out = beta * own.sum() - np.logaddexp.reduce(beta * logs, axis=1).sum()
-        return float((log_temperature / _SPREAD) ** 2 / 2 - held_out)
+        return float((log_temperature / spread) ** 2 / 2 - held_out)
 
-    return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=_RANGE, method="bounded", options={"xatol": _EXACT}).x))
+
+
+def log_prior_of_temperature(temperature: float) -> float:
+    """Return the log density of T under its prior, but for a constant."""
+    return -((np.log(temperature) / _SPREAD) ** 2) / 2
 
 
 def tempered(probabilities: np.ndarray, temperature: float) -> np.ndarray:

@@ -30,11 +30,12 @@ from hypergauss.solvers.sites import NaturalSites
 PSEUDO_COUNT = 0.1
 
 
-def check_softmax(likelihood: Likelihood) -> None:
-    """Refuse a likelihood under which labels are no counts."""
+def check_softmax(likelihood: Likelihood, inference: str = "dirichlet") -> None:
+    """Refuse a likelihood under which labels are no counts, or no zeros and ones."""
     if not isinstance(likelihood, Softmax):
+        what = "counts" if inference == "dirichlet" else "zeros and ones"
         raise ValueError(
-            "`inference='dirichlet'` takes labels as counts, of which a softmax makes probabilities. Got "
+            f"`inference={inference!r}` takes labels as {what}, of which a softmax makes probabilities. Got "
             f"{type(likelihood).__name__}. Leave `likelihood` out, use 'softmax', or another `inference`."
         )
 

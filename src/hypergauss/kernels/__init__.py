@@ -8,6 +8,7 @@ from hypergauss.kernels.filters import Bernstein, Diffusion, Matern, ShapedWalk,
 from hypergauss.kernels.relations import relations
 from hypergauss.kernels.spectral import SpectralKernel
 from hypergauss.kernels.standardised import Standardised
+from hypergauss.kernels.unit_rows import UnitRows
 
 __all__ = [
     "Bernstein",
@@ -22,6 +23,7 @@ __all__ = [
     "SquaredExponential",
     "Standardised",
     "Sum",
+    "UnitRows",
     "Walk",
     "relations",
 ]

@@ -277,6 +277,12 @@ def plan_solver(
     return _refuse_if_too_large(by_products, limit, None)
 
 
+def dense_is_affordable(relations: Relations, work: Work, rank: int | None = None) -> bool:
+    """Return whether kernels without features may take part: a dense fit takes a minute at most, and fits in memory."""
+    cost = exact_fit(relations, work, rank=rank, solver="dense").cost
+    return cost.seconds <= _SOON and cost.bytes <= memory_limit()
+
+
 def memory_limit() -> float:
     """Return the bytes that may be planned for."""
     return _SHARE * available_memory()

@@ -32,6 +32,7 @@ _LEARNING, _LEAST_SITES = (
         "sites": 400,
         "variational": 400,
         "known": 400,
+        "one-hot": 700,
         "coupled": 250,
     },
 )
@@ -60,6 +61,7 @@ COUNTS = {
     "sites": Counts(40, 30, 5.5, 12),
     "variational": Counts(60, 40, 8, 15),
     "known": Counts(60, 40, 1, 1),
+    "one-hot": Counts(60, 40, 0, 1),
     "coupled": Counts(50, 40, 7, 14),
 }
 
@@ -71,9 +73,9 @@ class Work(NamedTuple):
     ----------
     num_sites : int
         Observed vertices.
-    kind : {"gaussian", "sites", "coupled", "variational", "known"}
-        Measurements, or labels by expectation propagation, by that with coupled latents, by the best bound, or by sites
-        that are known beforehand.
+    kind : {"gaussian", "sites", "coupled", "variational", "known", "one-hot"}
+        Measurements, or labels by expectation propagation, by that with coupled latents, by the best bound, by sites
+        that are known beforehand, or by those with one matrix for all classes.
     num_latents : int
         Latent functions of a vertex.
     learns, averages : bool
@@ -130,6 +132,8 @@ class System(NamedTuple):
         """Return the seconds of one evaluation with gradient while learning."""
         if work.kind == "gaussian":
             return self.evidence()
+        if work.kind == "one-hot":
+            return 2 * self.evidence()  # slopes of held-out labels take one more product of matrices
         latents = 1 if work.kind == "coupled" else work.num_latents
         swept = COUNTS[work.kind].sweeps * self.sweep(work.kind, work.num_latents)
         return swept + self._covariances(work.kind) + latents * self.evidence()
@@ -174,7 +178,7 @@ def num_points(work: Work, rank: int, num_vertices: int, solver: str = "auto") -
 
     Each is evaluated on what was learned from, conditioned on all observations, and asked for all vertices.
     """
-    if not (work.learns and work.averages):
+    if not (work.learns and work.averages) or work.kind == "one-hot":
         return 0
     size = learning_size(work, rank, solver)
     whole = System.of(work.num_sites, rank, solver)

@@ -20,6 +20,7 @@ from hypergauss.inference.mcmc.draws import Draws
 from hypergauss.inference.mcmc.evidence import HyperparameterDraws
 from hypergauss.inference.mcmc.whitened import Hyperprior, WhitenedModel
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
+from hypergauss.inference.one_hot import OneHotLatents
 from hypergauss.kernels import (
     Bernstein,
     Components,
@@ -31,6 +32,7 @@ from hypergauss.kernels import (
     SquaredExponential,
     Standardised,
     Sum,
+    UnitRows,
     Walk,
 )
 from hypergauss.kernels.spectral import Vertices
@@ -185,6 +187,7 @@ STORED = {
     "Observations": Stored(
         Observations, ("rows", "mean", "counts", "scatter", "known_variance", "known_offset", "is_uniform")
     ),
+    "OneHotLatents": Stored(OneHotLatents, ("posteriors", "likelihood", "coupling"), later={"coupling": None}),
     "OrderedProbit": Stored(OrderedProbit, ("num_classes", "first_threshold", "gaps", "fixed")),
     "Poisson": Stored(Poisson, ()),
     "Prior": Stored(Prior, ("kernel", "mean")),
@@ -202,6 +205,7 @@ STORED = {
     "Standardised": Stored(Standardised, ("part", "level", "individuality", "evenness", "fixed")),
     "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
     "Sum": Stored(Sum, ("terms", "labels")),
+    "UnitRows": Stored(UnitRows, ("rows", "angle", "variance", "fixed")),
     "Vertices": Stored(Vertices, ("index", "vectors")),
     "Walk": Stored(Walk, (*_FILTER, "steps")),
     "WhitenedModel": Stored(WhitenedModel, ("hyperprior", "inputs", "position", "y")),
