@@ -145,18 +145,22 @@ def _learn(
 
 
 def _learn_field(blueprint: Blueprint, task: Task) -> Attempt:
-    """Return the mode at the whole nu of highest evidence: the middle one, or the first neighbour that is better."""
-    first, *others = blueprint.fields_at(blueprint.exponents)
-    task.check_priors(first)
-    attempt = task.learn(first)
+    """Return the mode at the whole nu of highest evidence: each is tried in turn as long as they become better.
+
+    One that cannot be expected to reach the last is given up.
+    """
+    kernels = blueprint.fields_at(blueprint.exponents)
+    task.check_priors(kernels[0])
+    first, *others = task.fields(kernels)
+    attempt = task.learn(first.kernel, start=first)
     if not task.learns:
         return attempt
-    for kernel in sorted(others, key=lambda kernel: -kernel.nu):
+    for model in others:
         # Sites are kept, hyperparameters are not: at another nu another lengthscale says the same.
-        start = attempt._replace(learned=attempt.learned._replace(model=task.model(kernel)))
-        other = task.learn(kernel, start)
-        if other.objective > attempt.objective:
-            return other
+        other = task.learn(model.kernel, attempt, start=model, worthless_below=attempt.objective)
+        if other.objective <= attempt.objective:
+            break
+        attempt = other
     return attempt
 
 

@@ -36,7 +36,7 @@ from hypergauss.solvers.sites import Observations
 
 #: Relative residual of the systems of the information. That of noise is a difference: where noise is a tenth of the
 #: variance, this leaves a tenth of an error.
-_SOLVED = 0.01
+_SOLVED = 0.03
 
 
 class FieldTerms(NamedTuple):
