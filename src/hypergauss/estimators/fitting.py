@@ -11,6 +11,7 @@ from hypergauss import parameters
 from hypergauss.estimators.averaging import Averaged, Neighbour, Point, average
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.drawing import draw
+from hypergauss.estimators.fields import learn_field
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names, prior_variance
 from hypergauss.exceptions import ConvergenceError, LearningWarning
@@ -121,7 +122,9 @@ def _learn(
     """Return the mode of the hyperparameters, what to average over, draws, the exponents there, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
     if blueprint.is_markov:
-        return _learn_field(blueprint, task), None, None, exponents, profiles
+        kernels = blueprint.fields_at(exponents)
+        task.check_priors(kernels[0])
+        return learn_field(kernels, task), None, None, exponents, profiles
     attempt: Attempt | None = None
     stiff, kernel = blueprint.kernels_at(exponents)  # of one decomposition, which may be all that a fit takes
     task.check_priors(kernel)
@@ -142,26 +145,6 @@ def _learn(
     elif task.averages(attempt) and (count := blueprint.num_points):
         averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)
     return attempt, averaged, draws, exponents, profiles
-
-
-def _learn_field(blueprint: Blueprint, task: Task) -> Attempt:
-    """Return the mode at the whole nu of highest evidence: each is tried in turn as long as they become better.
-
-    One that cannot be expected to reach the last is given up.
-    """
-    kernels = blueprint.fields_at(blueprint.exponents)
-    task.check_priors(kernels[0])
-    first, *others = task.fields(kernels)
-    attempt = task.learn(first.kernel, start=first)
-    if not task.learns:
-        return attempt
-    for model in others:
-        # Sites are kept, hyperparameters are not: at another nu another lengthscale says the same.
-        other = task.learn(model.kernel, attempt, start=model, worthless_below=attempt.objective)
-        if other.objective <= attempt.objective:
-            break
-        attempt = other
-    return attempt
 
 
 def _profile(
