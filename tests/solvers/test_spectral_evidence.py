@@ -58,9 +58,7 @@ def test_with_every_vertex_measured_it_is_the_likelihood_itself():
 def test_its_slopes_are_those_of_its_value():
     mine, own = spectral(measured(0.4)), model()
     gradient = mine.value_and_gradient(own)[1]
-    found = oracles.central_differences(
-        lambda theta: mine.value(parameters.unpack(own, theta)), parameters.pack(own)
-    )
+    found = oracles.central_differences(lambda theta: mine.value(parameters.unpack(own, theta)), parameters.pack(own))
     assert np.allclose(gradient, found, rtol=1e-5, atol=1e-5)
 
 

@@ -1,8 +1,8 @@
 """Learning a Markov field: from where, and at which whole nu.
 
-One evaluation of a bound on the evidence of labels moves the sites of every class. What indicators of the classes, taken
-for measurements, say of nu and the lengthscale by their spectral measure (`solvers.markov.outlook`) costs some hundred
-products, once. So a bound is climbed from there, at that nu: the size of the latent functions is what is left to find.
+One evaluation of a bound on the evidence of labels moves the sites of every class. What indicators of the classes,
+taken for measurements, say of nu and the lengthscale by their spectral measure (`solvers.markov.outlook`) costs some
+hundred products, once. So a bound is climbed from there, at that nu: the size of latent functions is left to find.
 """
 
 from __future__ import annotations

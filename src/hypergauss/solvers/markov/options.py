@@ -10,7 +10,7 @@ from hypergauss.solvers.iterative.options import check_settings
 
 #: Without a number, probes of all vertices together, and the fewest of them: in the sums over many vertices that traces
 #: are, probes average themselves.
-_PROBED_VERTICES, _FEWEST_PROBES = 400_000, 2
+_PROBED_VERTICES, _FEWEST_PROBES = 200_000, 2
 
 
 class Markov(NamedTuple):
