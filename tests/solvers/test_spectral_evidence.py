@@ -8,6 +8,7 @@ from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.kernels import Matern
 from hypergauss.learning.search import maximise
 from hypergauss.solvers.base import GaussianModel
+from hypergauss.solvers.markov import outlook
 from hypergauss.solvers.markov.outlook import by_outlook
 from hypergauss.solvers.sites import Observations
 from hypergauss.solvers.spectral_evidence import SpectralEvidence
@@ -62,9 +63,16 @@ def test_its_slopes_are_those_of_its_value():
     assert np.allclose(gradient, found, rtol=1e-5, atol=1e-5)
 
 
-def test_models_begin_higher_than_where_they_stood_and_the_most_promising_is_first():
+def test_noise_to_begin_with_is_a_share_of_the_variance_at_least():
+    observations = measured(0.3, seed=1, noise=1e-3)
+    least = 0.1 * observations.mean.var()
+    assert all(each.noise_variance >= least * (1 - 1e-12) for each in by_outlook([model(2)], observations, [()]))
+
+
+def test_models_begin_higher_than_where_they_stood_and_the_most_promising_is_first(monkeypatch):
     observations = measured(0.5, seed=3)
     models = [model(nu) for nu in (2, 1, 3)]
+    monkeypatch.setattr(outlook, "_LEAST_NOISE", 0.0)
     found = by_outlook(models, observations, [(), (), ()])
     mine = spectral(observations)
     heights = [mine.value(each) for each in found]

@@ -16,6 +16,9 @@ from hypergauss.spectrum import MatrixFreeSpectrum
 
 #: Lengthscales, relative to a model's own, from which the likelihood of a spectral measure is climbed.
 _LENGTHSCALES = (1.0, 4.0, 16.0)
+#: The least noise variance to begin with, as a share of the measurements' variance: a spectral measure hardly tells noise
+#: from what unmeasured vertices leave, and next to none is a place that the evidence is slow to leave.
+_LEAST_NOISE = 0.1
 
 
 def by_outlook(
@@ -46,4 +49,8 @@ def by_outlook(
         starts = [parameters.with_value(model, ("kernel", "lengthscale"), np.asarray(scale)) for scale in scales]
         tops.append(top_of(spectral, starts, matched))
     order = np.argsort([-top.value for top in tops], kind="stable")
-    return [parameters.unpack(models[place], tops[place].theta) for place in order]
+    found = [parameters.unpack(models[place], tops[place].theta) for place in order]
+    least = _LEAST_NOISE * float(observations.mean.var(axis=0).mean())
+    noises = [np.asarray(max(float(model.noise_variance), least)) for model in found]
+    pairs = zip(found, noises, strict=True)
+    return [parameters.with_value(model, ("noise_variance",), noise) for model, noise in pairs]
