@@ -8,7 +8,7 @@ hundred products, once. So a bound is climbed from there, at that nu: the size o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def _starts(kernels: Sequence[Matern], task: Task) -> list[Any]:
     simpler = indicators(task) if task.learns and isinstance(task, LatentTask) else None
     if simpler is None:
         return task.fields(kernels)
-    found = simpler.fields(kernels)[0].kernel
+    found = cast(Matern, simpler.fields(kernels)[0].kernel)
     return [task.model(parameters.with_value(found, ("variance",), _LATENT * found.variance))]
 
 

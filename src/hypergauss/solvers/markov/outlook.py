@@ -16,8 +16,8 @@ from hypergauss.spectrum import MatrixFreeSpectrum
 
 #: Lengthscales, relative to a model's own, from which the likelihood of a spectral measure is climbed.
 _LENGTHSCALES = (1.0, 4.0, 16.0)
-#: The least noise variance to begin with, as a share of the measurements' variance: a spectral measure hardly tells noise
-#: from what unmeasured vertices leave, and next to none is a place that the evidence is slow to leave.
+#: The least noise variance to begin with, as a share of the measurements' variance: a spectral measure hardly tells
+#: noise from what unmeasured vertices leave, and next to none is a place that the evidence is slow to leave.
 _LEAST_NOISE = 0.1
 
 
