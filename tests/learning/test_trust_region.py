@@ -120,3 +120,32 @@ def test_a_start_without_a_finite_value_ends_there():
     end = climb(lambda theta: nowhere, [0.0, 0.0])
     assert end.value == -np.inf
     assert not end.converged
+
+
+def test_a_search_that_cannot_be_expected_to_reach_a_height_is_given_up():
+    objective = Banana()
+    end = climb_by_gradients(
+        objective,
+        [np.array([-1.2, 1.0])],
+        NO_LIMITS,
+        max_iterations=50,
+        least_gain=lambda: 1e-10,
+        follow=lambda _: None,
+        worthless_below=1e6,
+    )
+    assert not end.converged
+    assert len(objective.points) == 1
+    assert "not expected" in end.message
+
+
+def test_a_height_that_is_reached_gives_nothing_up():
+    end = climb_by_gradients(
+        Banana(),
+        [np.array([-1.2, 1.0])],
+        NO_LIMITS,
+        max_iterations=50,
+        least_gain=lambda: 1e-10,
+        follow=lambda _: None,
+        worthless_below=-100.0,
+    )
+    assert end.converged

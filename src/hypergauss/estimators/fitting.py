@@ -11,6 +11,7 @@ from hypergauss import parameters
 from hypergauss.estimators.averaging import Averaged, Neighbour, Point, average
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.drawing import draw
+from hypergauss.estimators.fields import learn_field
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names, prior_variance
 from hypergauss.exceptions import ConvergenceError, LearningWarning
@@ -121,7 +122,9 @@ def _learn(
     """Return the mode of the hyperparameters, what to average over, draws, the exponents there, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
     if blueprint.is_markov:
-        return _learn_field(blueprint, task), None, None, exponents, profiles
+        kernels = blueprint.fields_at(exponents)
+        task.check_priors(kernels[0])
+        return learn_field(kernels, task), None, None, exponents, profiles
     attempt: Attempt | None = None
     stiff, kernel = blueprint.kernels_at(exponents)  # of one decomposition, which may be all that a fit takes
     task.check_priors(kernel)
@@ -142,22 +145,6 @@ def _learn(
     elif task.averages(attempt) and (count := blueprint.num_points):
         averaged = average(task, attempt, _neighbours(blueprint, task, exponents, profiles, attempt), count)
     return attempt, averaged, draws, exponents, profiles
-
-
-def _learn_field(blueprint: Blueprint, task: Task) -> Attempt:
-    """Return the mode at the whole nu of highest evidence: the middle one, or the first neighbour that is better."""
-    first, *others = blueprint.fields_at(blueprint.exponents)
-    task.check_priors(first)
-    attempt = task.learn(first)
-    if not task.learns:
-        return attempt
-    for kernel in sorted(others, key=lambda kernel: -kernel.nu):
-        # Sites are kept, hyperparameters are not: at another nu another lengthscale says the same.
-        start = attempt._replace(learned=attempt.learned._replace(model=task.model(kernel)))
-        other = task.learn(kernel, start)
-        if other.objective > attempt.objective:
-            return other
-    return attempt
 
 
 def _profile(

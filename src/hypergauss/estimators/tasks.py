@@ -36,6 +36,7 @@ from hypergauss.likelihoods import Likelihood, MultinomialProbit
 from hypergauss.solvers.base import ExactSolver, GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
+from hypergauss.solvers.markov.outlook import by_outlook
 from hypergauss.solvers.markov.solver import MarkovSolver
 from hypergauss.solvers.sites import Observations
 
@@ -136,6 +137,10 @@ class Task(ABC):
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> Any:
         """Return the posteriors at some hyperparameters, averaged by their weights; an attempt is at the mode."""
 
+    def fields(self, kernels: Sequence[Kernel]) -> list[Any]:
+        """Return models of Markov fields that differ in nu where they begin, the first to be learned first."""
+        return [self.model(kernel) for kernel in kernels]
+
     def check_priors(self, kernel: Kernel) -> None:
         """Refuse priors on what is not learned with a kernel."""
         match_priors(self.model(kernel), self.how.priors)
@@ -179,6 +184,7 @@ class Task(ABC):
         kernel: Kernel,
         previous: Attempt | None = None,
         *,
+        start: Any = None,
         coarsely: bool = False,
         worthless_below: float = -np.inf,
     ) -> Attempt:
@@ -186,16 +192,18 @@ class Task(ABC):
 
         Parameters
         ----------
+        start : GaussianModel or LatentModel, optional
+            At the hyperparameters to begin with; a previous attempt then leaves its state only.
         coarsely : bool
             Whether what is found is only a place to start from, or one to pass over.
         worthless_below : float
             A search that cannot be expected to reach this is given up.
         """
-        model = self.model(kernel)
+        model = self.model(kernel) if start is None else start
         solver = solver_for(kernel, self.rows, self.how.solver, self.how.inducing(kernel))
         state = None
         if previous is not None:
-            model = parameters.transferred(model, previous.learned.model)
+            model = parameters.transferred(model, previous.learned.model) if start is None else start
             state = previous.learned.state
         if self.how.max_iterations == 0 and solver.is_estimated and self.conditions_at_once:
             return Attempt(unlearned(model, "nothing to learn"), solver)
@@ -205,7 +213,8 @@ class Task(ABC):
             priors=self.priors_for(model),
             n_starts=1 if previous is not None or solver.is_estimated else self.how.n_starts,
             max_iterations=self.how.max_iterations,
-            tolerance=self._tolerance(coarsely),
+            # An estimate knows what gain it can tell from its own error.
+            tolerance=None if solver.is_estimated else self._tolerance(coarsely),
             worthless_below=worthless_below,
             seed=self.how.seed,
             report=self.how.report,
@@ -253,6 +262,13 @@ class GaussianTask(Task):
         self.draws = draws
         self.measured, self.centre, self.scale = measured, centre, scale
         self.scaled, self.noise_variance = measured.rescaled(centre, scale), noise_variance
+
+    def fields(self, kernels: Sequence[Kernel]) -> list[GaussianModel]:
+        """Return models where the spectral measure of the measurements puts them, the most promising first."""
+        models = [self.model(kernel) for kernel in kernels]
+        if not self.learns:
+            return models
+        return by_outlook(models, self.scaled, [match_priors(model, self.priors_for(model)) for model in models])
 
     def restricted_to(self, size: int) -> Self:  # noqa: D102
         measured = self.measured.part(chosen_part(np.zeros(len(self.rows)), size))

@@ -306,7 +306,9 @@ class MarkovVariational(VariationalByProducts):
         system = FieldSystem(self.solver.workspace, model.kernel, precision, _FIELD_SOLVED)
         targets = self._targets(model, sites, latent)
         block = self.operator.concatenate([precision * targets, of_prior + np.sqrt(precision) * white])
-        self._solved[latent] = system.solve(self.operator.settle(block), self._solved.get(latent)).x
+        # Draws are of the same noise for all latents, whose precisions are much alike at first: one starts the next.
+        start = self._solved.get(latent, self._solved.get(latent - 1))
+        self._solved[latent] = system.solve(self.operator.settle(block), start).x
         at_rows = self.operator.array(self._solved[latent], self.rows)
         return at_rows[:, 0], at_rows[:, 1:]
 

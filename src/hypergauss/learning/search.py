@@ -31,6 +31,8 @@ _STALLED, _SMALL_GAIN = 3, 1e-2
 _HOPE = 10.0
 #: The gain that ends a search on an objective without an opinion of its own.
 _TOLERANCE = 1e-9
+#: Iterations towards the top of what costs next to nothing.
+_ENOUGH = 500
 #: The gain that is not worth another evaluation of an estimate: in nats, and as a share of its standard error.
 _LEAST_GAIN, _LEAST_SHARE = 1e-5, 0.05
 
@@ -184,7 +186,7 @@ def climb(
         theta = _within(model, theta)
     limits = parameters.bounds(model)
     if isinstance(objective, EstimatedObjective):
-        end = _ascend_estimate(loss, theta, limits, max_iterations, tolerance, report)
+        end = _ascend_estimate(loss, theta, limits, max_iterations, tolerance, worthless_below, report)
     else:
         end = _ascend(loss, theta, limits, max_iterations, tolerance, worthless_below, report)
     reached = loss.model(end.theta)
@@ -210,6 +212,16 @@ def highest(ends: Sequence[Learned]) -> Learned:
             "kernel's variance, or starting values at the edge of their range."
         )
     return best
+
+
+def top_of(objective: Objective, starts: Sequence[Parametrised], priors: Matched) -> Ascent:
+    """Return the top of an exact objective plus log prior, the highest of those that some models lead to."""
+    ends = []
+    for model in starts:
+        loss = _Loss(objective, model, priors)
+        theta = _within(model, parameters.pack(model))
+        ends.append(_ascend(loss, theta, parameters.bounds(model), _ENOUGH, None, -np.inf, None))
+    return max(ends, key=lambda end: end.value)
 
 
 class Penalised:
@@ -351,6 +363,7 @@ def _ascend_estimate(
     limits: np.ndarray,
     max_iterations: int,
     tolerance: float | None,
+    worthless_below: float,
     report: Callable[[str], None] | None,
 ) -> Ascent:
     """Follow one start to the end where only gradients can be trusted to the last digit."""
@@ -361,6 +374,7 @@ def _ascend_estimate(
         [start, *loss.objective.further_starts(loss.model(start), loss.priors)],  # type: ignore[attr-defined]
         limits,
         max_iterations=max_iterations,
+        worthless_below=worthless_below,
         least_gain=lambda: (loss.objective.least_gain if tolerance is None else tolerance) / loss.scale,
         follow=_teller(report),
     )

@@ -24,6 +24,8 @@ _ACCEPTED, _FORESEEN = 0.1, 0.7
 _OUT_OF_REACH = 10.0
 #: By how much the box shrinks after a step that was not taken, and at least grows after one that went as foreseen.
 _SHRINKAGE, _GROWTH = 0.3, 2.0
+#: A search may be expected to gain this many times what its next step is foreseen to.
+_HOPE = 3.0
 #: Iterations towards the top of a model, which a ridge that hardly rises would have thousands of.
 _MOST_ITERATIONS = 200
 
@@ -64,6 +66,7 @@ def climb_by_gradients(
     max_iterations: int,
     least_gain: Callable[[], float],
     follow: Callable[[float], None],
+    worthless_below: float = -np.inf,
 ) -> Ascent:
     """Follow gradients from the highest of some starts to where they vanish.
 
@@ -82,6 +85,8 @@ def climb_by_gradients(
         It ends when no more than this is to be gained; an estimate may know only after an evaluation.
     follow : callable
         Called with the objective after each step.
+    worthless_below : float
+        A search that cannot be expected to reach this is given up.
     """
     found = [evaluate(starts[0]), *(_attempt(evaluate, start) for start in starts[1:])]
     theta, here = max(zip(starts, found, strict=True), key=lambda pair: pair[1].value if pair[1].is_finite else -np.inf)
@@ -97,6 +102,8 @@ def climb_by_gradients(
             if further < _OUT_OF_REACH * least_gain():
                 return Ascent(theta, here.value, np.array(trace), True, "nothing more is to be gained")
             return Ascent(theta, here.value, np.array(trace), False, "no step gains what its gradient promises")
+        if here.value + _HOPE * foreseen < worthless_below:
+            return Ascent(theta, here.value, np.array(trace), False, "not expected to become the highest")
         if evaluations == max_iterations:
             break
         reached = _attempt(evaluate, there)

@@ -31,7 +31,7 @@ _COLUMNS = 6
 _PRODUCTS = 140
 #: Of a Markov field: estimates of the evidence over two or three nu, columns beside the probes, and products of a
 #: column's solve.
-_FIELD_ESTIMATES, _FIELD_COLUMNS, _FIELD_PRODUCTS = 20, 6, 60
+_FIELD_ESTIMATES, _FIELD_COLUMNS, _FIELD_PRODUCTS = 10, 6, 60
 #: Columns of labels, relative to those of measurements: sites move between estimates.
 _OF_SITES = 1.4
 

@@ -1,16 +1,18 @@
-"""What posteriors by products share: many variances from draws, and a log evidence that is estimated when read."""
+"""What solvers by products share: a workspace, many variances from draws, and a log evidence that is an estimate."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from hypergauss.operators import Block, LaplacianOperator, column_slices
-from hypergauss.solvers.base import ConditionedOn, LeaveOneOut, Posterior, Prior, leave_one_out
-from hypergauss.solvers.sites import Sites
+from hypergauss import parameters
+from hypergauss.learning.search import EstimatedObjective
+from hypergauss.operators import Block, LaplacianOperator, column_slices, scattered
+from hypergauss.solvers.base import ConditionedOn, GaussianModel, LeaveOneOut, Posterior, Prior, leave_one_out
+from hypergauss.solvers.sites import Observations, Sites
 
 
 class Estimate(NamedTuple):
@@ -35,17 +37,31 @@ class DrawOptions(Protocol):
     def generator(self, purpose: int) -> np.random.Generator: ...  # noqa: D102
 
 
-class PathwisePosterior(Posterior):
+class PathwiseWorkspace(Protocol):
+    """What a kernel's systems share over all hyperparameters and sites."""
+
+    @property
+    def operator(self) -> LaplacianOperator: ...  # noqa: D102
+    @property
+    def options(self) -> DrawOptions: ...  # noqa: D102
+    @property
+    def num_products(self) -> int: ...  # noqa: D102
+
+
+W = TypeVar("W", bound=PathwiseWorkspace)
+
+
+class PathwisePosterior(Posterior, Generic[W]):
     """A posterior whose means are solved for, and whose variances come from draws where many are asked for.
 
     Parameters
     ----------
     prior, sites : Prior and Sites
         What is conditioned, and on what.
-    operator : LaplacianOperator
-        Whose vectors everything is made of.
-    options : DrawOptions
-        How many draws, and their seed.
+    workspace : PathwiseWorkspace
+        Of the prior's kernel: whose vectors everything is made of, how many draws, and their seed.
+    start : array, shape (N, L), optional
+        A posterior mean to begin from, such as that of an earlier, smaller set of sites.
 
     Attributes
     ----------
@@ -55,16 +71,22 @@ class PathwisePosterior(Posterior):
 
     is_by_products: ClassVar[bool] = True
 
-    def __init__(self, prior: Prior, sites: Sites, operator: LaplacianOperator, options: DrawOptions) -> None:
+    def __init__(self, prior: Prior, sites: Sites, workspace: W, start: np.ndarray | None = None) -> None:
         super().__init__(prior, sites)
         if not (1.0 / sites.variance >= 0).all():
             raise ValueError(f"The {self.solver} solver needs sites with positive variances. Use `solver='dense'`.")
-        self._operator, self._draw_options = operator, options
+        self.workspace, self._start, self._operator = workspace, start, workspace.operator
+        self._precision = scattered(self._operator, sites.rows, 1.0 / sites.variance)
 
     @property
-    @abstractmethod
+    def options(self) -> Any:
+        """The solver's settings."""
+        return self.workspace.options
+
+    @property
     def num_products(self) -> int:
         """How many vectors the Laplacian has multiplied so far."""
+        return self.workspace.num_products
 
     @abstractmethod
     def _estimate(self) -> Estimate:
@@ -87,7 +109,7 @@ class PathwisePosterior(Posterior):
     def variance(self, rows: np.ndarray) -> np.ndarray:
         """Return the variance at each vertex: exact for no more vertices than there are draws, else from the draws."""
         distinct = np.unique(rows)
-        if len(distinct) <= self._draw_options.n_samples:
+        if len(distinct) <= self.options.n_samples:
             by_vertex = np.zeros(self.prior.kernel.num_vertices)
             by_vertex[distinct] = np.diagonal(self.covariance(distinct))
             return np.maximum(by_vertex[rows], 0.0)
@@ -96,7 +118,7 @@ class PathwisePosterior(Posterior):
     @cached_property
     def _second_moments(self) -> SecondMoments:
         """Posterior variances and the inverse's diagonal at every vertex, from draws."""
-        rng, number = self._draw_options.generator(1), self._draw_options.n_samples
+        rng, number = self.options.generator(1), self.options.n_samples
         moments = np.zeros((2, self.prior.kernel.num_vertices))
         for some in column_slices(number):
             pair = self._deviations(some.stop - some.start, rng)
@@ -114,7 +136,7 @@ class PathwisePosterior(Posterior):
         return self.mean(rows) + deviations
 
     def conditioned_on(self) -> ConditionedOn:  # noqa: D102
-        return ConditionedOn(self.prior, self.sites, self._draw_options)
+        return ConditionedOn(self.prior, self.sites, self.options)
 
     def leave_one_out(self) -> LeaveOneOut:
         """Return predictions of each site from the others.
@@ -124,12 +146,62 @@ class PathwisePosterior(Posterior):
         then keeps its relative error, and no site's q is zero by chance.
         """
         noise, rows = self.sites.variance, self.sites.rows
-        if len(rows) <= self._draw_options.n_samples:
+        if len(rows) <= self.options.n_samples:
             precision = (1.0 - self.variance(rows) / noise) / noise
         else:
             own, share = noise * self._second_moments.precision[rows], self._second_moments.variance[rows] / noise
             precision = own / (own + share) / noise
         return leave_one_out(self.sites, self.prior, self.dual_weights(), precision)
+
+
+class PathwiseEvidence(EstimatedObjective, Generic[W]):
+    """The log evidence of observations as a function of a Gaussian model, estimated.
+
+    Parameters
+    ----------
+    workspace : PathwiseWorkspace
+        Of the model's kernel.
+    observations : Observations
+        What was measured.
+    """
+
+    def __init__(self, workspace: W, observations: Observations) -> None:
+        self.workspace, self.observations = workspace, observations
+        rows = observations.rows
+        self._targets = scattered(workspace.operator, rows, observations.mean)
+        self._observed = scattered(workspace.operator, rows, np.ones(len(rows)))
+        self._standard_error = np.nan
+
+    @property
+    def num_observations(self) -> int:  # noqa: D102
+        return int(self.observations.mean.size)
+
+    @property
+    def standard_error(self) -> float:  # noqa: D102
+        return self._standard_error
+
+    @abstractmethod
+    def _posterior(self, prior: Prior, sites: Sites) -> PathwisePosterior[W]:
+        """Return the prior given sites."""
+
+    def value(self, model: GaussianModel) -> float:  # noqa: D102
+        posterior = self._posterior(model.prior(), self.observations.sites(model.noise_variance))
+        return self._noted(posterior.log_evidence_estimate)
+
+    def _noted(self, estimate: Estimate) -> float:
+        """Return the value of an estimate, whose standard error is the latest from now on."""
+        self._standard_error = estimate.standard_error
+        return estimate.value
+
+    def _residuals(self, model: GaussianModel) -> Block:
+        """Return measurements less the prior mean, zero where nothing is observed, shape (N, L)."""
+        return self.workspace.operator.settle(self._targets - self._observed * model.mean)
+
+    def _log_offset(self, model: GaussianModel) -> tuple[float, np.ndarray]:
+        """Return what merged measurements add to the log evidence, and its gradient."""
+        noise = model.noise_variance
+        slope = self.observations.pull_back_noise(noise, np.zeros(len(self.observations.rows)))
+        return self.observations.sites(noise).log_offset, parameters.gather(model, {"noise_variance": slope})
 
 
 def earlier_mean(prior: Prior, before: Posterior, moved: np.ndarray) -> np.ndarray:

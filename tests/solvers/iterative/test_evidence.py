@@ -10,11 +10,11 @@ from hypergauss import parameters
 from hypergauss.kernels import Bernstein, Diffusion, Linear, Matern
 from hypergauss.learning.search import maximise
 from hypergauss.operators import LaplacianOperator
-from hypergauss.solvers import Iterative, learn, solver_for
-from hypergauss.solvers.iterative import determinant, spectral_evidence
+from hypergauss.solvers import Iterative, learn, solver_for, spectral_evidence
+from hypergauss.solvers.iterative import determinant
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
-from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
 from hypergauss.solvers.iterative.system import FactorisedSystem, System, Workspace, evidence_system
+from hypergauss.solvers.spectral_evidence import SpectralEvidence
 from hypergauss.spectrum import Spectrum
 from tests import oracles
 from tests.solvers.iterative.problems import COVARIATES, OTHER, PLAIN, PROBLEMS, REPEATED, SPECTRUM, N, problem

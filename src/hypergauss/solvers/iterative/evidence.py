@@ -17,21 +17,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss import parameters
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import Matched
-from hypergauss.learning.search import EstimatedObjective
 from hypergauss.learning.trust_region import LocalModel
 from hypergauss.operators import Block, scattered
-from hypergauss.solvers.base import GaussianModel
+from hypergauss.solvers.base import GaussianModel, Prior
 from hypergauss.solvers.iterative.determinant import Probes, log_determinant
 from hypergauss.solvers.iterative.information import Information, Loss, Numbers, local_model
 from hypergauss.solvers.iterative.leading_evidence import LeadingEvidence
 from hypergauss.solvers.iterative.numbers import Deflated, Forms, Layout
 from hypergauss.solvers.iterative.posterior import IterativePosterior
 from hypergauss.solvers.iterative.system import FactorisedSystem, System, Workspace, evidence_system
-from hypergauss.solvers.pathwise import Estimate, log_evidence
-from hypergauss.solvers.sites import Observations
+from hypergauss.solvers.pathwise import Estimate, PathwiseEvidence, log_evidence
+from hypergauss.solvers.sites import Observations, Sites
 
 
 class Slopes(NamedTuple):
@@ -125,48 +123,25 @@ def evidence_terms(workspace: Workspace, kernel: Kernel, precision: Block, targe
     return EvidenceTerms(quadratic, probes, alpha, slopes, probed)
 
 
-class IterativeEvidence(EstimatedObjective):
-    """The log evidence of observations as a function of a Gaussian model, estimated.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Of the model's kernel.
-    observations : Observations
-        What was measured.
-    """
+class IterativeEvidence(PathwiseEvidence[Workspace]):
+    """The log evidence by solves with B; parameters are those of `PathwiseEvidence`."""
 
     def __init__(self, workspace: Workspace, observations: Observations) -> None:
-        self.workspace, self.observations = workspace, observations
-        operator, rows, counts = workspace.operator, observations.rows, observations.counts
-        self._targets = scattered(operator, rows, observations.mean)
-        self._observed = scattered(operator, rows, np.ones(len(rows)))
+        super().__init__(workspace, observations)
+        counts, is_known = observations.counts, observations.known_variance is not None
         #: The derivative of the sites' variances in the noise variance.
-        self._unit_noise = np.zeros(len(rows)) if observations.known_variance is not None else 1.0 / counts
-        self._standard_error = np.nan
+        self._unit_noise = np.zeros(len(counts)) if is_known else 1.0 / counts
 
-    @property
-    def num_observations(self) -> int:  # noqa: D102
-        return int(self.observations.mean.size)
-
-    @property
-    def standard_error(self) -> float:  # noqa: D102
-        return self._standard_error
-
-    def value(self, model: GaussianModel) -> float:  # noqa: D102
-        sites = self.observations.sites(model.noise_variance)
-        estimate = IterativePosterior(model.prior(), sites, self.workspace).log_evidence_estimate
-        self._standard_error = estimate.standard_error
-        return estimate.value
+    def _posterior(self, prior: Prior, sites: Sites) -> IterativePosterior:
+        return IterativePosterior(prior, sites, self.workspace)
 
     def local_model(self, model: GaussianModel) -> LocalModel:  # noqa: D102
         workspace, rows = self.workspace, self.observations.rows
         sites = self.observations.sites(model.noise_variance)
         precision = scattered(workspace.operator, rows, 1.0 / sites.variance)
-        targets = self._targets - self._observed * model.mean
+        targets = self._residuals(model)
         found = evidence_terms(workspace, model.kernel, precision, targets)
-        estimate = log_evidence(sites, found.quadratic, found.probes.estimate, targets.shape[1])
-        self._standard_error = estimate.standard_error
+        value = self._noted(log_evidence(sites, found.quadratic, found.probes.estimate, targets.shape[1]))
         layout = Layout(workspace.terms, found.slopes.lengths, workspace.ritz_values)
         numbers = Numbers(layout, "noise_variance", "mean")
         in_noise = workspace.operator.array(found.slopes.noise, rows)[:, 0] @ self._unit_noise
@@ -183,15 +158,9 @@ class IterativeEvidence(EstimatedObjective):
         )
         by_number = np.column_stack([information.kernel, information.noise, information.mean])
         losses = [Loss(by_number, information.half_inverse)]
-        return local_model(model, estimate.value, numbers, slopes, losses, self._log_offset)
+        return local_model(model, value, numbers, slopes, losses, self._log_offset)
 
     def further_starts(self, model: GaussianModel, priors: Matched) -> list[np.ndarray]:
         """Return the top of the evidence of the leading eigenvectors, where there is one."""
         leading = LeadingEvidence.of(self.workspace, self.observations)
         return [] if leading is None else [leading.highest(model, priors)]
-
-    def _log_offset(self, model: GaussianModel) -> tuple[float, np.ndarray]:
-        """Return what merged measurements add to the log evidence, and its gradient."""
-        noise = model.noise_variance
-        slope = self.observations.pull_back_noise(noise, np.zeros(len(self.observations.rows)))
-        return self.observations.sites(noise).log_offset, parameters.gather(model, {"noise_variance": slope})

@@ -8,12 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from hypergauss.operators import Block, column_slices, scattered
-from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.determinant import log_determinant
-from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.system import System, Workspace, evidence_system
 from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
-from hypergauss.solvers.sites import Sites
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
 _MARGIN = 0.1
@@ -21,7 +18,7 @@ _MARGIN = 0.1
 _FINEST = 1e-12
 
 
-class IterativePosterior(PathwisePosterior):
+class IterativePosterior(PathwisePosterior[Workspace]):
     r"""Conditioning by preconditioned conjugate gradients on B = I + W^1/2 K W^1/2.
 
     Means are exact to the tolerance. Variances of a few vertices are too, by a solve each; those of many come from
@@ -33,7 +30,7 @@ class IterativePosterior(PathwisePosterior):
         What is conditioned, and on what.
     workspace : Workspace
         Of the prior's kernel, and what has been found for it before.
-    guess : array, shape (N, L), optional
+    start : array, shape (N, L), optional
         Of the mean at every vertex, where the solve for it begins.
 
     Attributes
@@ -43,17 +40,6 @@ class IterativePosterior(PathwisePosterior):
     """
 
     solver: ClassVar[str] = "iterative"
-
-    def __init__(self, prior: Prior, sites: Sites, workspace: Workspace, guess: np.ndarray | None = None) -> None:
-        super().__init__(prior, sites, workspace.operator, workspace.options)
-        self._guess = guess
-        self.workspace = workspace
-        self._precision = scattered(self._operator, sites.rows, 1.0 / sites.variance)
-
-    @property
-    def options(self) -> Iterative:
-        """The solver's settings."""
-        return self.workspace.options
 
     @cached_property
     def _system(self) -> System:
@@ -67,20 +53,15 @@ class IterativePosterior(PathwisePosterior):
     def _alpha(self) -> Block:
         """(K_tt + Sigma)^-1 (z - mean), zero where nothing is observed, shape (N, L)."""
         targets = scattered(self._operator, self.sites.rows, self.sites.mean - self.prior.mean)
-        if self._guess is None:
+        if self._start is None:
             return self._solve(self._system, targets)
         # A mean f leaves (z - f) / s^2 for alpha, which is W^1/2 times what is solved for.
-        left = (self.sites.mean - self._guess[self.sites.rows]) / np.sqrt(self.sites.variance)[:, None]
+        left = (self.sites.mean - self._start[self.sites.rows]) / np.sqrt(self.sites.variance)[:, None]
         return self._solve(self._system, targets, scattered(self._operator, self.sites.rows, left))
 
     @cached_property
     def _mean(self) -> np.ndarray:
         return self.prior.mean + self._operator.array(self._system.covariance @ self._alpha)
-
-    @property
-    def num_products(self) -> int:
-        """How many vectors the Laplacian has multiplied so far."""
-        return self.workspace.num_products
 
     def _estimate(self) -> Estimate:
         targets = self.sites.mean - self.prior.mean

@@ -12,10 +12,10 @@ from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.posterior import IterativePosterior
-from hypergauss.solvers.iterative.spectral_evidence import SpectralEvidence
 from hypergauss.solvers.iterative.system import Workspace
 from hypergauss.solvers.pathwise import earlier_mean
 from hypergauss.solvers.sites import Observations, Sites
+from hypergauss.solvers.spectral_evidence import SpectralEvidence
 
 
 class IterativeSolver(Solver):

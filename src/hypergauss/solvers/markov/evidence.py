@@ -20,23 +20,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss import parameters
 from hypergauss.kernels import Kernel
-from hypergauss.learning.search import EstimatedObjective
 from hypergauss.learning.trust_region import LocalModel
 from hypergauss.operators import Block, scattered
-from hypergauss.solvers.base import GaussianModel
+from hypergauss.solvers.base import GaussianModel, Prior
 from hypergauss.solvers.iterative.information import Loss, half_inverse, local_model
 from hypergauss.solvers.markov.determinant import log_determinant
 from hypergauss.solvers.markov.field import FieldNumbers, check_kernel, step_jacobian
 from hypergauss.solvers.markov.posterior import MarkovPosterior
 from hypergauss.solvers.markov.system import System, Workspace
-from hypergauss.solvers.pathwise import Estimate, log_evidence
-from hypergauss.solvers.sites import Observations
+from hypergauss.solvers.pathwise import Estimate, PathwiseEvidence, log_evidence
+from hypergauss.solvers.sites import Observations, Sites
 
 #: Relative residual of the systems of the information. That of noise is a difference: where noise is a tenth of the
 #: variance, this leaves a tenth of an error.
-_SOLVED = 0.01
+_SOLVED = 0.03
 
 
 class FieldTerms(NamedTuple):
@@ -138,49 +136,25 @@ def information(found: FieldTerms, in_log_noise: Block | None = None) -> np.ndar
     return (by_number + by_number.T) / 2
 
 
-class MarkovEvidence(EstimatedObjective):
-    """The log evidence of observations as a function of a Gaussian model, estimated.
-
-    Parameters
-    ----------
-    workspace : Workspace
-        Of the model's kernel.
-    observations : Observations
-        What was measured.
-    """
+class MarkovEvidence(PathwiseEvidence[Workspace]):
+    """The log evidence by solves with Q + W; parameters are those of `PathwiseEvidence`."""
 
     def __init__(self, workspace: Workspace, observations: Observations) -> None:
-        self.workspace, self.observations = workspace, observations
-        rows = observations.rows
-        self._targets = scattered(workspace.operator, rows, observations.mean)
-        self._observed = scattered(workspace.operator, rows, np.ones(len(rows)))
+        super().__init__(workspace, observations)
         self._latest: Block | None = None  # the last solution, where the next one begins
-        self._standard_error = np.nan
 
-    @property
-    def num_observations(self) -> int:  # noqa: D102
-        return int(self.observations.mean.size)
-
-    @property
-    def standard_error(self) -> float:  # noqa: D102
-        return self._standard_error
-
-    def value(self, model: GaussianModel) -> float:  # noqa: D102
-        sites = self.observations.sites(model.noise_variance)
-        estimate = MarkovPosterior(model.prior(), sites, self.workspace).log_evidence_estimate
-        self._standard_error = estimate.standard_error
-        return estimate.value
+    def _posterior(self, prior: Prior, sites: Sites) -> MarkovPosterior:
+        return MarkovPosterior(prior, sites, self.workspace)
 
     def local_model(self, model: GaussianModel) -> LocalModel:  # noqa: D102
         check_kernel(model.kernel, learns=True)
         operator, rows = self.workspace.operator, self.observations.rows
         sites = self.observations.sites(model.noise_variance)
         precision = scattered(operator, rows, 1.0 / sites.variance)
-        targets = operator.settle(self._targets - self._observed * model.mean)
+        targets = self._residuals(model)
         found = field_terms(self.workspace, model.kernel, precision, targets, self._latest)
         self._latest = found.x
-        estimate = log_evidence(sites, found.quadratic, found.log_det, targets.shape[1])
-        self._standard_error = estimate.standard_error
+        value = self._noted(log_evidence(sites, found.quadratic, found.log_det, targets.shape[1]))
         # In log noise a site's variance moves by itself, unless it is known.
         has_noise = self.observations.known_variance is None
         moving = scattered(operator, rows, sites.variance if has_noise else np.zeros(len(rows)))
@@ -191,10 +165,4 @@ class MarkovEvidence(EstimatedObjective):
         slopes, curvature = slopes @ jacobian, jacobian.T @ information(found, moving if has_noise else None) @ jacobian
         loss = Loss(2.0 * curvature, half_inverse(curvature))
         numbers = FieldNumbers(has_noise=has_noise)
-        return local_model(model, estimate.value, numbers, slopes, [loss], self._log_offset)
-
-    def _log_offset(self, model: GaussianModel) -> tuple[float, np.ndarray]:
-        """Return what merged measurements add to the log evidence, and its gradient."""
-        noise = model.noise_variance
-        slope = self.observations.pull_back_noise(noise, np.zeros(len(self.observations.rows)))
-        return self.observations.sites(noise).log_offset, parameters.gather(model, {"noise_variance": slope})
+        return local_model(model, value, numbers, slopes, [loss], self._log_offset)

@@ -52,17 +52,17 @@ class Field(NamedTuple):
 
     def product(self, operator: LaplacianOperator, X: Block) -> Block:
         """Return Q X for an inside block."""
-        for power in range(self.nu):
-            scale = 1.0 / self.s if power == 0 else 1.0
-            X = operator.affine(X, scale / self.c, scale)
+        return self.powers(operator, operator.affine(X, 1.0 / (self.c * self.s), 1.0 / self.s), self.nu - 1)
+
+    def powers(self, operator: LaplacianOperator, X: Block, count: int) -> Block:
+        """Return M^count X for an inside block, M = (c + Delta) / c, so that Q = M^nu / s."""
+        for _ in range(count):
+            X = operator.affine(X, 1.0 / self.c, 1.0)
         return X
 
     def in_log_c(self, operator: LaplacianOperator, X: Block) -> Block:
         """Return (dQ / dlog c) X for an inside block."""
-        X = operator.affine(X, -self.nu / (self.c * self.s), 0.0)
-        for _ in range(self.nu - 1):
-            X = operator.affine(X, 1.0 / self.c, 1.0)
-        return X
+        return self.powers(operator, operator.affine(X, -self.nu / (self.c * self.s), 0.0), self.nu - 1)
 
     def mean_eigenvalue(self) -> float:
         """Return the mean eigenvalue of Q, over a diagonal of which conjugate gradients hardly need to know more."""

@@ -10,7 +10,7 @@ from hypergauss.solvers.iterative.options import check_settings
 
 #: Without a number, probes of all vertices together, and the fewest of them: in the sums over many vertices that traces
 #: are, probes average themselves.
-_PROBED_VERTICES, _FEWEST_PROBES = 200_000, 4
+_PROBED_VERTICES, _FEWEST_PROBES = 200_000, 2
 
 
 class Markov(NamedTuple):
@@ -25,7 +25,7 @@ class Markov(NamedTuple):
     sample_tolerance : float
         Relative residual of the draws' systems, far below their Monte Carlo error.
     n_probes : int, optional
-        Random vectors behind the log determinant; 4 for large hypergraphs if not given, and more for small ones. With
+        Random vectors behind the log determinant; 2 for large hypergraphs if not given, and more for small ones. With
         as many as there are vertices nothing is random.
     learning_tolerance : float
         Relative residual of the targets' system while hyperparameters are learned.

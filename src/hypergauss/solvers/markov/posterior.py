@@ -8,18 +8,15 @@ from typing import ClassVar
 import numpy as np
 
 from hypergauss.operators import Block, column_slices, scattered
-from hypergauss.solvers.base import Prior
 from hypergauss.solvers.markov.determinant import log_determinant
-from hypergauss.solvers.markov.options import Markov
 from hypergauss.solvers.markov.system import System, Workspace
 from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
-from hypergauss.solvers.sites import Sites
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
 _MARGIN = 0.1
 
 
-class MarkovPosterior(PathwisePosterior):
+class MarkovPosterior(PathwisePosterior[Workspace]):
     """Conditioning by preconditioned conjugate gradients on Q + W.
 
     Means are exact to the tolerance. Variances of a few vertices are too, by a solve each; those of many come from
@@ -36,21 +33,6 @@ class MarkovPosterior(PathwisePosterior):
     """
 
     solver: ClassVar[str] = "markov"
-
-    def __init__(self, prior: Prior, sites: Sites, workspace: Workspace, start: np.ndarray | None = None) -> None:
-        super().__init__(prior, sites, workspace.operator, workspace.options)
-        self.workspace = workspace
-        self._start = start
-        self._precision = scattered(self._operator, sites.rows, 1.0 / sites.variance)
-
-    @property
-    def options(self) -> Markov:
-        """The solver's settings."""
-        return self.workspace.options
-
-    @property
-    def num_products(self) -> int:  # noqa: D102
-        return self.workspace.num_products
 
     def mean(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._mean[rows]

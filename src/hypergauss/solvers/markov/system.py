@@ -21,8 +21,10 @@ from hypergauss.solvers.markov.field import Field, check_kernel
 from hypergauss.solvers.markov.noise import FieldNoise
 from hypergauss.solvers.markov.options import Markov
 
-#: A product's rounding, times the condition number, must stay this far below the tolerance.
+#: A product's rounding, times the condition number, must stay this far below the tolerance for it not to be felt.
 _MARGIN = 4.0
+#: Residuals down to which single precision is tried: bounds of the condition number are far above what systems have.
+_SINGLE = 1e-3
 #: By how much rounding may leave a residual above the tolerance before that is called a failure.
 _DRIFT = 2.0
 
@@ -50,9 +52,9 @@ class Workspace:
         """Vectors that the Laplacian has multiplied so far."""
         return self.operator.num_products + (0 if self._single is None else self._single.num_products)
 
-    def operator_for(self, tolerance: float, condition: float) -> LaplacianOperator:
-        """Return the operator in single precision where a tolerance allows it, else in double."""
-        if tolerance < _MARGIN * condition * float(np.finfo(np.float32).eps):
+    def operator_for(self, tolerance: float) -> LaplacianOperator:
+        """Return the operator in single precision where a tolerance may allow it, else in double."""
+        if tolerance < _SINGLE:
             return self.operator
         if self._single is None:
             self._single = self.operator.in_single()
@@ -92,19 +94,31 @@ class System:
         largest = float(workspace.operator.fetch(precision.max()))
         #: A bound on the condition number of B.
         self.condition = self.field.condition + self.field.s * largest
-        self.operator = workspace.operator_for(tolerance, self.condition)
-        self._inside = self.operator.enter(precision)
         #: The preconditioner q + w, shape (N, 1).
         self.diagonal = self.field.mean_eigenvalue() + precision
-        self._inverse = self.operator.enter(1.0 / self.diagonal)
+        self._use(workspace.operator_for(tolerance))
+
+    def _use(self, operator: LaplacianOperator) -> None:
+        self.operator = operator
+        self._inside = operator.enter(self.precision)
+        self._inverse = operator.enter(1.0 / self.diagonal)
 
     def solve(self, rhs: Block, start: Block | None = None, tolerance: float | None = None) -> Solution:
         """Return S rhs for an outside block, from a start if there is one.
 
-        A tolerance can be given where less than the system's will do.
+        A tolerance can be given where less than the system's will do. Where single precision was tried and its rounding
+        is felt, this system goes on in double.
         """
-        operator = self.operator
         tolerance = self.tolerance if tolerance is None else max(tolerance, self.tolerance)
+        if self.operator is not self.workspace.operator:
+            try:
+                return self._solve(rhs, start, tolerance)
+            except ConvergenceError:
+                self._use(self.workspace.operator)
+        return self._solve(rhs, start, tolerance)
+
+    def _solve(self, rhs: Block, start: Block | None, tolerance: float) -> Solution:
+        operator = self.operator
         inside = operator.settle(operator.enter(rhs))
         found = conjugate_gradients(
             self._product,
@@ -126,12 +140,16 @@ class System:
         return found._replace(x=operator.settle(operator.leave(found.x)))
 
     def forms(self, X: Block, Y: Block) -> Forms:
-        """Return x' (dQ / dlog c) y and x' (dQ / dlog s) y, each summed over the columns of outside blocks."""
+        """Return x' (dQ / dlog c) y and x' (dQ / dlog s) y, each summed over the columns of outside blocks.
+
+        With M = (c + Delta) / c, (Delta / c) M^(nu - 1) = M^nu - M^(nu - 1): one chain of products serves both.
+        """
         operator, field = self.operator, self.field
         X, Y = operator.enter(X), operator.enter(Y)
-        of_c, of_s = operator.dot(X, field.in_log_c(operator, Y)), operator.dot(X, field.product(operator, Y))
-        found = operator.fetch([of_c, of_s]).sum(axis=1)
-        return Forms(float(found[0]), -float(found[1]))
+        before = field.powers(operator, Y, field.nu - 1)
+        after = field.powers(operator, before, 1)
+        below, above = operator.fetch([operator.dot(X, before), operator.dot(X, after)]).sum(axis=1)
+        return Forms(-field.nu * float(above - below) / field.s, -float(above) / field.s)
 
     def precision_product(self, X: Block, *, in_log_c: bool = False) -> Block:
         """Return Q X, or (dQ / dlog c) X, for an outside block."""

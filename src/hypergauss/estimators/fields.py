@@ -1,0 +1,77 @@
+"""Learning a Markov field: from where, and at which whole nu.
+
+One evaluation of a bound on the evidence of labels moves the sites of every class. What indicators of the classes,
+taken for measurements, say of nu and the lengthscale by their spectral measure (`solvers.markov.outlook`) costs some
+hundred products, once. So a bound is climbed from there, at that nu: the size of latent functions is left to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from hypergauss import parameters
+from hypergauss.estimators.defaults import default_priors
+from hypergauss.estimators.tasks import Attempt, GaussianTask, LatentTask, Task
+from hypergauss.kernels import Matern
+from hypergauss.likelihoods import Classification
+from hypergauss.solvers.sites import Observations
+
+#: The noise variance that indicators of unit variance begin with.
+_NOISE = 0.3
+#: Variance of latent functions, relative to that of indicators of unit variance which are as smooth.
+_LATENT = 4.0
+
+
+def learn_field(kernels: Sequence[Matern], task: Task) -> Attempt:
+    """Return the mode at the whole nu of highest evidence: each is tried in turn as long as they become better.
+
+    One that cannot be expected to reach the last is given up.
+
+    Parameters
+    ----------
+    kernels : sequence of Matern
+        Of one spectrum, one for each nu.
+    task : Task
+        Measurements or labels.
+    """
+    first, *others = _starts(kernels, task)
+    attempt = task.learn(first.kernel, start=first)
+    if not task.learns:
+        return attempt
+    for model in others:
+        # Sites are kept, hyperparameters are not: at another nu another lengthscale says the same.
+        other = task.learn(model.kernel, attempt, start=model, worthless_below=attempt.objective)
+        if other.objective <= attempt.objective:
+            break
+        attempt = other
+    return attempt
+
+
+def _starts(kernels: Sequence[Matern], task: Task) -> list[Any]:
+    """Return models at the hyperparameters to begin with, the most promising first."""
+    simpler = indicators(task) if task.learns and isinstance(task, LatentTask) else None
+    if simpler is None:
+        return task.fields(kernels)
+    found = cast(Matern, simpler.fields(kernels)[0].kernel)
+    return [task.model(parameters.with_value(found, ("variance",), _LATENT * found.variance))]
+
+
+def indicators(task: LatentTask) -> GaussianTask | None:
+    """Return indicators of the classes as measurements with normal noise, or None where there are no classes.
+
+    Of one latent function these are the labels themselves, in their order. All have one scale, so that a class counts
+    for as much as it is seen.
+    """
+    likelihood = task.likelihood
+    if not isinstance(likelihood, Classification):
+        return None
+    ones = task.y[:, None] == np.arange(likelihood.num_classes)
+    seen = task.y[:, None] if likelihood.num_latents == 1 else ones.astype(np.float64)
+    centre = seen.mean(axis=0)
+    scale = float(np.sqrt(((seen - centre) ** 2).mean())) or 1.0
+    priors = {name: prior for name, prior in task.how.priors.items() if name == "lengthscale"}
+    how = task.how._replace(priors=priors, default_priors=default_priors(1.0))
+    return GaussianTask(Observations.of(task.rows, seen), centre, scale, noise_variance=_NOISE, how=how)
