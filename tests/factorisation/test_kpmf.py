@@ -264,9 +264,9 @@ def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):
     path = tmp_path / "chains.npz"
     fitted(checkpoint=path, draws=2, warm_up=1)
     arrays = dict(np.load(path))
-    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 2', '"format": 1'))
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 3', '"format": 2'))
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"its format is 1, that of this version 2.*move it away"):
+    with pytest.raises(ValueError, match=r"its format is 2, that of this version 3.*move it away"):
         fitted(checkpoint=path, draws=2, warm_up=1)
 
 

@@ -13,6 +13,7 @@ from hypergauss.exceptions import SamplingWarning
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.checkpoints import Chain, Checkpoint, Schedule
 from hypergauss.factorisation.predictive import Kept, as_kept
+from hypergauss.factorisation.row_priors import smooth_part
 
 
 def sample(
@@ -71,12 +72,15 @@ def _begin(problem: gibbs.Problem, schedule: Schedule, seed: np.random.SeedSeque
 def _record(problem: gibbs.Problem, state: gibbs.State) -> dict[str, np.ndarray]:
     """Return what is kept of a state."""
     users, items = problem.factors(state)
+    parts = zip(problem.sides, state.coordinates, state.hyper, strict=True)
+    of_users, of_items = (smooth_part(side, x, hyper) for side, x, hyper in parts)
+    is_drawn = np.isin(np.arange(users.shape[1]), problem.free)
     grids = [side.modes.grid for side in problem.sides]
     return {
         "users": users.astype(np.float32),
         "items": items.astype(np.float32),
-        "lone_users": problem.sides[0].lone_variances(state.hyper[0]),
-        "lone_items": problem.sides[1].lone_variances(state.hyper[1]),
+        "lone_users": is_drawn * problem.sides[0].lone_variances(state.hyper[0]),
+        "lone_items": is_drawn * problem.sides[1].lone_variances(state.hyper[1]),
         "mean": np.asarray(state.mean),
         "noise_variance": np.asarray(1.0 / state.precision),
         "thresholds": np.zeros(0) if state.cuts is None else state.cuts.thresholds,
@@ -85,6 +89,10 @@ def _record(problem: gibbs.Problem, state: gibbs.State) -> dict[str, np.ndarray]
         "variance": np.stack([hyper.expansion**2 * hyper.variance for hyper in state.hyper]),
         "user_weights": state.hyper[0].weights,
         "item_weights": state.hyper[1].weights,
+        "user_smooth": of_users.weights,
+        "item_smooth": of_items.weights,
+        "user_slack": is_drawn * of_users.slack,
+        "item_slack": is_drawn * of_items.slack,
     }
 
 

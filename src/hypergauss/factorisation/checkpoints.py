@@ -21,7 +21,7 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.files import written_whole
 
 #: Version of the file's layout, and of what makes up a fingerprint.
-_FORMAT = 2
+_FORMAT = 3
 
 
 class Schedule(NamedTuple):

@@ -36,6 +36,10 @@ class Kept(NamedTuple):
         Of users' and items' columns.
     user_weights, item_weights : array, shape (S, number of relations)
         Of relations.
+    user_smooth, item_smooth : array, shape (S, r + L + Q, K)
+        What modes, levels and hyperedges of relations say of a row of which nothing else is known (`row_priors`).
+    user_slack, item_slack : array, shape (S, r, K)
+        How uncertain the modes' part of that is.
     """
 
     users: np.ndarray
@@ -50,6 +54,10 @@ class Kept(NamedTuple):
     variance: np.ndarray
     user_weights: np.ndarray
     item_weights: np.ndarray
+    user_smooth: np.ndarray
+    item_smooth: np.ndarray
+    user_slack: np.ndarray
+    item_slack: np.ndarray
 
 
 class Predictor(NamedTuple):

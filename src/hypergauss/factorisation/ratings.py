@@ -95,7 +95,7 @@ def tabulate(
         raise ValueError(f"`ratings` must be a list of numbers, at least one. Got shape {values.shape}.")
     user, user_index = _numbered(users, "users", len(values), more_users)
     item, item_index = _numbered(items, "items", len(values), more_items)
-    _check_bounds(values, bounds)
+    check_bounds(values, bounds)
     order = np.lexsort((item, user))
     user, item, values = user[order], item[order], values[order]
     twice = np.flatnonzero((np.diff(user) == 0) & (np.diff(item) == 0))
@@ -115,14 +115,14 @@ def _numbered(
     given = as_list(names)
     _checks.same_length(argument, len(given), "ratings", n_ratings)
     seen = unique_index(pd.unique(pd.Series(given)), of=argument)
-    _check_kind(seen, argument)
+    check_kind(seen, argument)
     index = seen
     for other in more:
         index = index.append(other.difference(index, sort=False))
     return locate(index, given, argument=argument, owner="the ratings", cure=""), index
 
 
-def _check_kind(index: pd.Index, argument: str) -> None:
+def check_kind(index: pd.Index, argument: str) -> None:
     """Refuse text among numbers: "7" and 7 would be two users, which is never meant."""
     kinds = {"text" if isinstance(name, str) else "other" for name in index}
     if len(kinds) > 1:
@@ -134,7 +134,8 @@ def _check_kind(index: pd.Index, argument: str) -> None:
         )
 
 
-def _check_bounds(values: np.ndarray, bounds: tuple[float, float] | None) -> None:
+def check_bounds(values: np.ndarray, bounds: tuple[float, float] | None) -> None:
+    """Refuse ratings out of bounds, if there are any."""
     if bounds is None:
         return
     outside = np.flatnonzero((values < bounds[0]) | (values > bounds[1]))

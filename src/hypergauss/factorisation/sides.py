@@ -90,15 +90,21 @@ def stack_relations(index: pd.Index, relations: Mapping[str, Hypergraph], dtype:
     """Return the hyperedges of all relations side by side, for vertices in the order of the index."""
     features, owner = [sp.csr_array((len(index), 0))], []
     for number, hypergraph in enumerate(relations.values()):
-        rows = hypergraph.vertices.get_indexer(index)
-        A = normalised_incidence(hypergraph)
-        placed = sp.csr_array(sp.vstack([A, sp.csr_array((1, A.shape[1]))]))[rows]  # -1, the row of zeros: not there
-        squares = placed.power(2).sum(axis=1)
-        scale = 1.0 / np.sqrt(max(squares[squares > 0].mean() if squares.any() else 1.0, np.finfo(float).tiny))
+        placed, scale = relation_rows(index, hypergraph)
         features.append(scale * placed)
-        owner.append(np.full(A.shape[1], number))
+        owner.append(np.full(placed.shape[1], number))
     stacked = sp.csr_array(sp.hstack(features, format="csr"), dtype=dtype)
     return Relations(tuple(relations), stacked, np.concatenate([np.zeros(0, np.int64), *owner]).astype(np.int64))
+
+
+def relation_rows(index: pd.Index, hypergraph: Hypergraph) -> tuple[sp.csr_array, float]:
+    """Return the normalised incidence of those in an index, and the factor that gives its squares mean 1 over rows."""
+    rows = hypergraph.vertices.get_indexer(index)
+    A = normalised_incidence(hypergraph)
+    placed = sp.csr_array(sp.vstack([A, sp.csr_array((1, A.shape[1]))]))[rows]  # -1, the row of zeros: not there
+    squares = placed.power(2).sum(axis=1)
+    mean = squares[squares > 0].mean() if squares.any() else 1.0
+    return placed, 1.0 / float(np.sqrt(max(mean, np.finfo(float).tiny)))
 
 
 def check_relations(argument: str, relations: object) -> dict[str, Hypergraph]:
