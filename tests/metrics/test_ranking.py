@@ -28,8 +28,8 @@ def test_users_may_have_different_numbers_of_items():
 
 def test_recall_is_the_share_of_what_was_to_be_found():
     users = ["a"] * 4 + ["b"] * 3 + ["c"] * 2
-    relevant = [1, 1, 0, 1] + [0, 1, 0] + [0, 0]  # c has nothing to find
-    scores = [0.9, 0.1, 0.8, 0.7] + [3, 2, 1] + [1, 2]
+    relevant = [1, 1, 0, 1, 0, 1, 0, 0, 0]  # c has nothing to find
+    scores = [0.9, 0.1, 0.8, 0.7, 3, 2, 1, 1, 2]
     assert recall_at(users, relevant, scores, n=1) == pytest.approx((1 / 3 + 0) / 2)
     assert recall_at(users, relevant, scores, n=2) == pytest.approx((1 / 3 + 1) / 2)
     assert recall_at(users, relevant, scores, n=3) == pytest.approx((2 / 3 + 1) / 2)

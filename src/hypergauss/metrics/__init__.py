@@ -1,4 +1,4 @@
-"""How good predictions and orders are, how honest their uncertainty, and how well maps separate: arrays in, floats out."""
+"""How good predictions and orders are, how honest their uncertainty, how well maps separate: arrays in, floats out."""
 
 from hypergauss.metrics.classification import (
     Reliability,
