@@ -17,6 +17,10 @@ from hypergauss.factorisation.row_priors import Ground, RowPrior, SideDraws
 from hypergauss.hypergraph.names import as_list, locate, plain
 
 
+#: Times that the rows concerned are drawn anew, users and items in turn.
+_SWEEPS = 3
+
+
 class Rules(NamedTuple):
     """What ratings must be: their scale, the levels of grades if they are some, and bounds if there are any."""
 
@@ -76,7 +80,7 @@ def grow(
 ) -> Grown:
     """Return ratings with more in them, and draws in which the rows concerned are drawn anew, given all others.
 
-    Users first, given items that the draws have; then items given users; where items are new, these users once more.
+    Users first, given items that the draws have, then items given users; and so in turn, a few sweeps.
     """
     names = [as_list(part) for part in new[:2]]
     values = rules.check(new[2], count=len(names[0]), of="users")
@@ -84,15 +88,13 @@ def grow(
     table, fresh = _joined(before, names[0], names[1], values)
     if not len(fresh):
         return Grown(before, kept)
-    old_items = before.shape[1]
     kept = _with_rows(kept, table.shape)
     concerned = [np.unique(part[fresh]) for part in (table.user, table.item)]
-    is_known_item = table.item < old_items
-    kept = _redrawn(kept, 0, concerned[0], table, is_known_item, rules, grounds, rng)
-    everything = np.ones(len(table.values), bool)
-    kept = _redrawn(kept, 1, concerned[1], table, everything, rules, grounds, rng)
-    if table.shape[1] > old_items:
-        kept = _redrawn(kept, 0, concerned[0], table, everything, rules, grounds, rng)
+    counted = table.item < before.shape[1]  # items that are new have no row yet
+    for _ in range(_SWEEPS):
+        kept = _redrawn(kept, 0, concerned[0], table, counted, rules, grounds, rng)
+        counted = np.ones(len(table.values), bool)
+        kept = _redrawn(kept, 1, concerned[1], table, counted, rules, grounds, rng)
     return Grown(table, kept)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.hypergraph.names import as_list, locate, unique_index
+from hypergauss.hypergraph.names import as_list, locate, plain, unique_index
 
 
 class Ratings(NamedTuple):
@@ -100,7 +100,7 @@ def tabulate(
     user, item, values = user[order], item[order], values[order]
     twice = np.flatnonzero((np.diff(user) == 0) & (np.diff(item) == 0))
     if len(twice):
-        pair = (user_index[user[twice[0]]], item_index[item[twice[0]]])
+        pair = (plain(user_index[user[twice[0]]]), plain(item_index[item[twice[0]]]))
         raise ValueError(
             f"A pair of user and item must be rated once. {pair} is rated twice{_checks.others(len(twice) - 1)}. Keep "
             "the last rating of each, or their mean: `frame.groupby([user, item]).mean()`."
