@@ -16,7 +16,6 @@ from hypergauss.factorisation.ratings import Ratings, check_bounds, check_kind, 
 from hypergauss.factorisation.row_priors import Ground, RowPrior, SideDraws
 from hypergauss.hypergraph.names import as_list, locate, plain
 
-
 #: Times that the rows concerned are drawn anew, users and items in turn.
 _SWEEPS = 3
 

@@ -156,10 +156,10 @@ class Growth(Answers):
         """Take in more ratings, of users and items known or new, without learning again.
 
         Under each draw the rows of these users, then of these items, are drawn anew from what they are given
-        everything else, three times over: sweeps of the sampler over the rows concerned. Other rows, hyperparameters and noise stay,
-        so that it is a refit as long as the new ratings say little of those; fit again when much has come. Known users
-        and items keep their place in the hypergraph, and newcomers stand by what they have ratings with; of relations
-        newcomers have none.
+        everything else, three times over: sweeps of the sampler over the rows concerned. Other rows, hyperparameters
+        and noise stay, so that it is a refit as long as the new ratings say little of those; fit again when much has
+        come. Known users and items keep their place in the hypergraph, and newcomers stand by what they have ratings
+        with; of relations newcomers have none.
 
         A pair that is rated already is left alone where the rating is the same, and refused where it is not. An
         update that is refused leaves the model as it was.
