@@ -87,7 +87,7 @@ def explain(
     expected = float(np.einsum("sk,sk->s", z[:, 0], prior.mean).mean())
     mean = float(kept.mean.mean())
     is_grade = rules.levels is not None
-    center, spread = (0.0, 1.0) if is_grade else rules.scale
+    center, spread = (0.0, 1.0) if is_grade else rules.scale[:2]
     table = pd.DataFrame(
         {"rating": measured.values, "contribution": spread * by_item},
         index=pd.Index(ratings.items[measured.others], name="item", tupleize_cols=False),

@@ -17,12 +17,15 @@ from hypergauss.factorisation import growing
 from hypergauss.factorisation.answers import Answers, RandomState
 from hypergauss.factorisation.explanation import RatingExplanation, explain
 from hypergauss.factorisation.grounds import relation_row
+from hypergauss.factorisation.implicit import check_given, watched_and_not
 from hypergauss.factorisation.named_predictions import Prediction, together
 from hypergauss.factorisation.newcomers import NewcomerPredictive, row_posterior, side_draws
+from hypergauss.factorisation.ratings import Ratings
 from hypergauss.factorisation.row_priors import Ground
-from hypergauss.hypergraph.names import locate
+from hypergauss.hypergraph.names import as_list, locate
 
 Memberships = Mapping[str, Iterable[Hashable]]
+Rated = tuple[Iterable[Hashable], ArrayLike | None]
 
 
 class Growth(Answers):
@@ -34,12 +37,13 @@ class Growth(Answers):
     """
 
     grounds_: tuple[Ground, Ground]
+    cells_: Ratings | None
 
     @overload
     def predict_new(
         self,
         items: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
@@ -50,7 +54,7 @@ class Growth(Answers):
     def predict_new(
         self,
         items: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
@@ -60,7 +64,7 @@ class Growth(Answers):
     def predict_new(
         self,
         items: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
@@ -75,7 +79,7 @@ class Growth(Answers):
             What the newcomer rated, of the items known. With none, and no relations, predictions are those of a user
             of whom nothing is known, and a warning says so.
         ratings : array-like, shape (n,)
-            How.
+            How; left out for likelihood="implicit".
         targets : array-like of names, optional
             Items to predict; all of ``items_`` if not given.
         relations : dict of name to list of hyperedges, optional
@@ -93,7 +97,7 @@ class Growth(Answers):
     def predict_new_item(
         self,
         users: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
@@ -104,7 +108,7 @@ class Growth(Answers):
     def predict_new_item(
         self,
         users: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
@@ -114,7 +118,7 @@ class Growth(Answers):
     def predict_new_item(
         self,
         users: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
@@ -131,7 +135,7 @@ class Growth(Answers):
     def recommend_new(
         self,
         items: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         n: int = 10,
         *,
         relations: Memberships | None = None,
@@ -174,6 +178,11 @@ class Growth(Answers):
             For the rows drawn.
         """
         chains = self._kept()
+        if self.likelihood == "implicit":
+            raise ValueError(
+                "`update` needs ratings, and there are none with likelihood='implicit': an event may be of a pair that "
+                "was taken as not watched. Fit again; `predict_new` is for newcomers."
+            )
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         new = (users, items, ratings)
         grown = growing.grow(together(chains), self.ratings_, new, self._rules(), self.grounds_, rng)
@@ -193,12 +202,14 @@ class Growth(Answers):
             int(locate(index, [name], argument=argument, owner="the fit", cure="Bring them in by `update`.")[0])
             for argument, name, index in (("user", user, self.users_), ("item", item, self.items_))
         ]
-        return explain(kept, self.ratings_, self._rules(), self.grounds_, (rows[0], rows[1]))
+        cells = self.cells_ if self.likelihood == "implicit" else self.ratings_
+        assert cells is not None
+        return explain(kept, cells, self._rules(), self.grounds_, (rows[0], rows[1]))
 
     def _predicted_new(
         self,
         side: int,
-        rated: tuple[Iterable[Hashable], ArrayLike],
+        rated: Rated,
         targets: Iterable[Hashable] | None,
         relations: Memberships | None,
         prior: str,
@@ -212,15 +223,22 @@ class Growth(Answers):
         return prediction.of_rows(rows, rows)
 
     def _newcomer(
-        self, side: int, rated: tuple[Iterable[Hashable], ArrayLike], relations: Memberships | None, prior: str
+        self, side: int, rated: Rated, relations: Memberships | None, prior: str
     ) -> tuple[Prediction, np.ndarray]:
         """Return predictions for a newcomer of one side, and the rows that it has ratings with."""
-        kept, ground, rules = together(self._kept()), self.grounds_[side], self._rules()
+        _checks.one_of("prior", prior, ("hypergraph", "population"))
+        idle = None if prior == "population" else ("items" if side else "users")
+        kept, ground, rules = together(self._kept(), without=idle), self.grounds_[side], self._rules()
         others, argument = (self.users_, "users") if side else (self.items_, "items")
         named = (self.item_relations if side else self.user_relations) or {}
-        measured = growing.newcomer_ratings(*rated, rules, others, argument=argument)
+        names = as_list(rated[0])
+        given = check_given(rated[1], self.likelihood, len(names))
+        measured = growing.newcomer_ratings(names, given, rules, others, argument=argument)
+        seen = measured.others
+        if self.likelihood == "implicit":
+            measured = watched_and_not(seen, len(others), rules.scale.rate)
         row = relation_row("relations", relations, named, ground.scales)
-        if not len(measured.others) and not row.any() and prior == "hypergraph":
+        if not len(seen) and not row.any() and prior == "hypergraph":
             what = "no user has rated it" if side else "it has rated nothing"
             warnings.warn(
                 f"Nothing is known of the newcomer: {what}, and no relation tells of it. Predictions are those of the "
@@ -229,15 +247,15 @@ class Growth(Answers):
                 stacklevel=4,  # that of a method of `KPMF`
             )
         draws = side_draws(kept, side)
-        if _checks.one_of("prior", prior, ("hypergraph", "population")) == "population":
+        if prior == "population":
             _refuse_relations(relations)
             expected = draws.population(len(ground.vectors))
         else:
-            place = ground.of_newcomer(measured.others[measured.others < len(ground.voices)], row)
+            place = ground.of_newcomer(seen[seen < len(ground.voices)], row)
             expected = draws.newcomer(place)
         posterior = row_posterior(kept, side, expected, measured, rules.scale, rules.levels)
         predictive = NewcomerPredictive(kept, side, posterior, rules.scale, rules.levels)
-        return Prediction(predictive, self.ratings_, self.bounds_), measured.others
+        return Prediction(predictive, self.ratings_, self.bounds_), seen
 
     def _rules(self) -> growing.Rules:
         return growing.Rules(self.scale_, self.levels_, self.bounds_)

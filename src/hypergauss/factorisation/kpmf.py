@@ -20,18 +20,21 @@ from hypergauss.factorisation.checkpoints import Checkpoint, fingerprint
 from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem, progress
 from hypergauss.factorisation.grounds import make_grounds
 from hypergauss.factorisation.growth import Growth
+from hypergauss.factorisation.implicit import check_given, with_unobserved
 from hypergauss.factorisation.mode import Mode, find_mode
 from hypergauss.factorisation.predictive import Kept
 from hypergauss.factorisation.ratings import Ratings, tabulate
 from hypergauss.factorisation.settings import check_bounds, check_settings
 from hypergauss.factorisation.sides import check_priors, check_relations
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import as_list
 from hypergauss.learning.priors import LogNormal
 
 #: What decides the draws, besides the ratings, the relations and the seed.
 _SETTINGS = (
     "n_factors",
     "likelihood",
+    "unobserved",
     "kernel",
     "biases",
     "rank",
@@ -63,8 +66,9 @@ class KPMF(Growth, BaseEstimator):
         D, the length of u_i and w_j.
     inference : {"gibbs", "map"}
         See above.
-    likelihood : {"gaussian", "ordinal"}
-        Noise, or an ordered probit whose thresholds are drawn too ("gibbs" only).
+    likelihood : {"gaussian", "ordinal", "implicit"}
+        Noise, or an ordered probit whose thresholds are drawn too ("gibbs" only). "implicit" explains what was watched
+        at all, without ratings: predictions are probabilities.
     kernel : {"matern", "diffusion", "independent"}
         "diffusion" is exp(-0.01 L) with the Laplacian L = D - W of the weighted clique expansion ("map" only).
         "independent" ignores the hypergraph.
@@ -75,6 +79,8 @@ class KPMF(Growth, BaseEstimator):
     bounds : (float, float), "observed" or None
         Least and largest rating. Ratings outside are refused and predictions are kept inside; "observed" takes the
         extremes of the ratings given to `fit`, which keeps predictions inside them.
+    unobserved : float
+        Pairs that were not watched, for each that was, of a sample that the model looks at ("implicit").
     user_relations, item_relations : dict of name to Hypergraph, optional
         What else is known: hypergraphs on users, or items, by name. Each hyperedge has an effect on every column, and
         each relation a weight that is learned ("gibbs" only). Vertices without ratings become known users or items.
@@ -128,6 +134,10 @@ class KPMF(Growth, BaseEstimator):
         Ratings are its ``center`` plus ``spread`` times what the model explains.
     levels_ : array, shape (C,), or None
         Ratings of the ordered classes.
+    cells_ : Ratings or None
+        With likelihood="implicit", what was watched as 1 and the sample of what was not as 0.
+    grounds_ : two Ground
+        Where users and items stand in the hypergraph, and newcomers would ("gibbs").
 
     Notes
     -----
@@ -157,6 +167,7 @@ class KPMF(Growth, BaseEstimator):
         biases: bool = True,
         mean: str = "learned",
         bounds: tuple[float, float] | str | None = "observed",
+        unobserved: float = 3.0,
         user_relations: Relations | None = None,
         item_relations: Relations | None = None,
         rank: int | str | None = "auto",
@@ -187,6 +198,7 @@ class KPMF(Growth, BaseEstimator):
         self.biases = biases
         self.mean = mean
         self.bounds = bounds
+        self.unobserved = unobserved
         self.user_relations = user_relations
         self.item_relations = item_relations
         self.rank = rank
@@ -210,15 +222,15 @@ class KPMF(Growth, BaseEstimator):
         self.show_progress = show_progress
         self.random_state = random_state
 
-    def fit(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> Self:
+    def fit(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike | None = None) -> Self:
         """Learn from ratings.
 
         Parameters
         ----------
         users, items : array-like of names, shape (n,)
-            Who rated what.
+            Who rated, or watched, what.
         ratings : array-like, shape (n,)
-            How.
+            How; left out for likelihood="implicit".
         """
         usual = {name: given.default for name, given in inspect.signature(KPMF).parameters.items()}
         check_settings(self.get_params(deep=False), usual)
@@ -226,7 +238,9 @@ class KPMF(Growth, BaseEstimator):
         named.append(check_relations("item_relations", self.item_relations))
         more = [[hypergraph.vertices for hypergraph in relations.values()] for relations in named]
         given = check_bounds(self.bounds)
-        table = tabulate(users, items, ratings, bounds=given, more_users=more[0], more_items=more[1])
+        names = as_list(users), as_list(items)
+        values = check_given(ratings, self.likelihood, len(names[0]))
+        table = tabulate(*names, values, bounds=given, more_users=more[0], more_items=more[1])
         observed = (float(table.values.min()), float(table.values.max()))
         rng = check_random_state(self.random_state)
         if self.inference == "gibbs":
@@ -235,6 +249,8 @@ class KPMF(Growth, BaseEstimator):
             self._fit_map(table, rng)
         self.users_, self.items_ = table.users, table.items
         self.bounds_ = observed if self.bounds == "observed" else given
+        if self.likelihood == "implicit":
+            self.bounds_ = (0.0, 1.0)
         self.ratings_ = table
         return self
 
@@ -245,6 +261,9 @@ class KPMF(Growth, BaseEstimator):
         rng: np.random.RandomState,
     ) -> None:
         schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin)
+        cells, rate = table, 1.0
+        if self.likelihood == "implicit":
+            cells, rate = with_unobserved(table, self.unobserved, np.random.default_rng(rng.randint(2**31)))
         problem, scale = gibbs_problem(
             table,
             relations,
@@ -257,9 +276,10 @@ class KPMF(Growth, BaseEstimator):
             priors=check_priors(self.priors),
             tolerance=self.tolerance,
             precision=self.precision,
+            cells=cells,
         )
         entropy = rng.randint(2**32, size=4, dtype=np.uint64).tolist()
-        checkpoint = self._checkpoint(table, relations, entropy)
+        checkpoint = self._checkpoint(cells, relations, entropy)
         with progress(self.show_progress, "sweeps") as report:
             self.draws_: list[Kept] = sample(
                 problem,
@@ -269,7 +289,8 @@ class KPMF(Growth, BaseEstimator):
                 checkpoint=checkpoint,
                 report=report,
             )
-        self.scale_, self.levels_ = scale, None if problem.grades is None else problem.grades.levels
+        self.scale_, self.levels_ = scale._replace(rate=rate), None if problem.grades is None else problem.grades.levels
+        self.cells_ = cells if self.likelihood == "implicit" else None
         self.grounds_ = make_grounds(table, problem.sides, relations, float(self.size_exponent))
 
     def _fit_map(self, table: Ratings, rng: np.random.RandomState) -> None:

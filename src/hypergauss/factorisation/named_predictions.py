@@ -150,6 +150,8 @@ def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool)
     )
 
 
-def together(chains: list[Kept]) -> Kept:
-    """Return the draws of all chains, one after the other."""
+def together(chains: list[Kept], *, without: str | None = None) -> Kept:
+    """Return the draws of all chains, one after the other; without the rows of "users" or "items" if these are idle."""
+    if without is not None:
+        chains = [chain._replace(**{without: getattr(chain, without)[:, :0]}) for chain in chains]
     return Kept(*(np.concatenate(part) for part in zip(*chains, strict=True)))

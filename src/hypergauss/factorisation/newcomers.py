@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from hypergauss.factorisation.predictive import Kept, Predictive, Predictor, Scale
+from hypergauss.factorisation.predictive import Kept, Predictive, Predictor, Scale, at_rate
 from hypergauss.factorisation.row_posteriors import RowPosterior, Sites, condition, propagate
 from hypergauss.factorisation.row_priors import RowPrior, SideDraws
 
@@ -68,8 +68,8 @@ class NewcomerPredictive(Predictive):
         for part in _parts(user if self._side else item):
             mean, variance = self._batch(part)
             z = (self.kept.thresholds[:, None] - mean[:, :, None]) / np.sqrt(1.0 + variance)[:, :, None]
-            cumulative = np.pad(ndtr(z).mean(axis=0), ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
-            found.append(np.diff(cumulative, axis=1))
+            cumulative = np.pad(ndtr(z), ((0, 0), (0, 0), (1, 1)), constant_values=((0, 0), (0, 0), (0.0, 1.0)))
+            found.append(at_rate(np.diff(cumulative, axis=2), self.scale.rate).mean(axis=0))
         return np.concatenate(found)
 
     def _predictors(self, user: np.ndarray, item: np.ndarray) -> Iterator[Predictor]:

@@ -13,10 +13,14 @@ from hypergauss.likelihoods.ordinal import log_probability_between
 
 
 class Scale(NamedTuple):
-    """Ratings are ``center + spread * y`` for y on the model's scale."""
+    """Ratings are ``center + spread * y`` for y on the model's scale.
+
+    Where events are explained and not ratings, ``rate`` is the share of cells without one that the model has seen.
+    """
 
     center: float
     spread: float
+    rate: float = 1.0
 
 
 class Kept(NamedTuple):
@@ -106,7 +110,7 @@ class Predictive:
         for number, eta in enumerate(self._predictors(user, item)):
             z = (self.kept.thresholds[number] - eta.mean[:, None]) / np.sqrt(1.0 + eta.variance)[:, None]
             cumulative = np.pad(ndtr(z), ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
-            total += np.diff(cumulative, axis=1)
+            total += at_rate(np.diff(cumulative, axis=1), self.scale.rate)
         return total / len(self.kept.mean)
 
     def log_density(self, user: np.ndarray, item: np.ndarray, ratings: np.ndarray) -> np.ndarray:
@@ -123,12 +127,15 @@ class Predictive:
             else:
                 ends = np.concatenate([[-np.inf], self.kept.thresholds[number], [np.inf]])
                 low, high = ((ends[place] - eta.mean) / np.sqrt(1.0 + eta.variance) for place in (label, label + 1))
-                terms[number] = log_probability_between(low, high)
+                terms[number] = log_at_rate(log_probability_between(low, high), label, self.scale.rate)
         log_p = logsumexp(terms, axis=0) - np.log(len(terms))
         return log_p - (np.log(self.scale.spread) if self.levels is None else 0.0)
 
     def sample(self, user: np.ndarray, item: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw new ratings, shape (size, n), each row under one draw of the factors taken at random."""
+        if self.scale.rate != 1.0:
+            assert self.levels is not None
+            return self.levels[(rng.random((size, len(user))) < self.probabilities(user, item)[:, 1]).astype(int)]
         rows = np.empty((size, len(user)))
         chosen = rng.integers(len(self.kept.mean), size=size)
         for place, number in enumerate(chosen):
@@ -158,6 +165,22 @@ class Predictive:
         both = (user < 0) & (item < 0)
         variance[both] += kept.lone_users[number, 1:] @ kept.lone_items[number, 1:]
         return Predictor(mean, variance)
+
+
+def at_rate(p: np.ndarray, rate: float) -> np.ndarray:
+    """Return probabilities (not watched, watched), the last axis, among all cells from those among the cells seen."""
+    if rate == 1.0:
+        return p
+    seen = p * [1.0, rate]
+    return seen / seen.sum(axis=-1, keepdims=True)
+
+
+def log_at_rate(log_p: np.ndarray, label: np.ndarray, rate: float) -> np.ndarray:
+    """Return the logarithm of that for one of the two, label 1 being watched."""
+    if rate == 1.0:
+        return log_p
+    p = np.exp(log_p)
+    return np.where(label == 1, np.log(rate) + log_p - np.log1p((rate - 1.0) * p), log_p - np.log(p + rate * (1.0 - p)))
 
 
 def as_kept(records: list[dict[str, np.ndarray]]) -> Kept:

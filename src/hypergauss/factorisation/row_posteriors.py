@@ -23,9 +23,9 @@ from hypergauss.factorisation.row_priors import RowPrior
 from hypergauss.likelihoods.ordinal import derivatives_between
 
 #: Steps of expectation propagation at most, and the change of a site's mean, in standard deviations, that is enough.
-_MOST_STEPS, _ENOUGH = 60, 1e-5
-#: Share of the way to its new value that a site goes in a step: all move at once.
-_DAMPING = 0.8
+_MOST_STEPS, _ENOUGH = 60, 1e-3
+#: Steps after which sites, which all move at once, go but half of the way to their new values: they may swing.
+_PATIENCE = 10
 #: Least and most of a site's precision: that of a grade is at most that of its noise.
 _LEAST_PRECISION, _MOST_PRECISION = 1e-10, 1.0
 
@@ -65,7 +65,8 @@ def propagate(prior: RowPrior, z: np.ndarray, offset: np.ndarray, low: np.ndarra
     sites = Sites(z, np.einsum("snk,sk->sn", z, prior.mean), start)
     if z.shape[1] == 0:
         return sites
-    for _ in range(_MOST_STEPS):
+    for step in range(_MOST_STEPS):
+        share = 1.0 if step < _PATIENCE else 0.5
         posterior = condition(prior, sites)
         mean = np.einsum("snk,sk->sn", z, posterior.mean)
         variance = np.maximum(np.einsum("snk,snk->sn", z @ posterior.covariance, z), 1e-12)
@@ -79,8 +80,8 @@ def propagate(prior: RowPrior, z: np.ndarray, offset: np.ndarray, low: np.ndarra
         t = np.clip(-second / (1.0 + second * cavity_variance), _LEAST_PRECISION, _MOST_PRECISION)
         y = cavity_mean - first / second
         shift = np.abs(y - sites.y) * np.sqrt(t) + np.abs(t - sites.t)
-        natural = sites.t * sites.y + _DAMPING * (t * y - sites.t * sites.y)
-        t = sites.t + _DAMPING * (t - sites.t)
+        natural = sites.t * sites.y + share * (t * y - sites.t * sites.y)
+        t = sites.t + share * (t - sites.t)
         sites = Sites(z, natural / t, t)
         if shift.max() < _ENOUGH:
             return sites

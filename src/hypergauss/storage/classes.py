@@ -349,9 +349,9 @@ ESTIMATORS = {
     ),
     "KPMF": Stored(
         KPMF,
-        ("draws_", "mode_", "scale_", "levels_", "grounds_", "users_", "items_", "bounds_", "ratings_"),
+        ("draws_", "mode_", "scale_", "levels_", "cells_", "grounds_", "users_", "items_", "bounds_", "ratings_"),
         taker=_of_kpmf,
-        later={"draws_": None, "mode_": None, "levels_": None, "grounds_": None, "bounds_": None},
+        later={"draws_": None, "mode_": None, "levels_": None, "cells_": None, "grounds_": None, "bounds_": None},
         check=_check_kpmf,
     ),
     "SpectralEmbedding": Stored(SpectralEmbedding, ("eigenvalues_", "embedding_"), check=_check_embedding),
