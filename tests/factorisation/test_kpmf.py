@@ -234,7 +234,6 @@ def test_a_checkpoint_of_other_ratings_or_settings_is_refused(tmp_path):
     for other in (
         quick(checkpoint=path, n_factors=3),
         quick(checkpoint=path, random_state=1),
-        quick(checkpoint=path, thin=2),
     ):
         with pytest.raises(ValueError, match=r"must belong to the same ratings and settings"):
             other.fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
@@ -258,6 +257,23 @@ def test_a_checkpoint_of_other_relations_with_equal_counts_is_refused(tmp_path):
     for other in ({"g": two}, {"g": heavier}, {"g": renamed}, {"k": one}, {}):
         with pytest.raises(ValueError, match=r"must belong to the same ratings and settings"):
             fitted(item_relations=other, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"chains": 3}, r"begun with the same `chains`. It has 2, and got 3"),
+        ({"warm_up": 2}, r"begun with the same `warm_up`. It has 1, and got 2"),
+        ({"thin": 2}, r"begun with the same `thin`. It has 1, and got 2"),
+        ({"draws": 1}, r"must not hold more draws than are asked for. It holds 3 of each chain, and got draws=1"),
+        ({"random_state": 5}, r"must belong to the same ratings and settings, `random_state` among them"),
+    ],
+)
+def test_a_checkpoint_of_another_start_or_length_is_refused(tmp_path, options, message):
+    usual = {"checkpoint": tmp_path / "chains.npz", "draws": 3, "warm_up": 1}
+    fitted(**usual)
+    with pytest.raises(ValueError, match=message):
+        fitted(**(usual | options))
 
 
 def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):

@@ -11,6 +11,7 @@ RNG = np.random.default_rng(0)
 S, N, K = 3, 5, 2
 PRIOR = RowPrior(RNG.standard_normal((S, K)), RNG.random((S, K)) + 0.2)
 Z = RNG.standard_normal((S, N, K))
+NOISE = RNG.random((S, N)) + 0.5
 
 
 def test_the_posterior_is_that_of_bayesian_regression():
@@ -48,12 +49,13 @@ def _graded():
 
 def test_grades_are_conditioned_on_as_quadrature_does():
     offset, low, high = _graded()
-    found = condition(PRIOR, propagate(PRIOR, Z, offset, low, high))
+    found = condition(PRIOR, propagate(PRIOR, Z, offset, low, high, NOISE))
     axis = np.linspace(-7, 7, 701)
     grid = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, K)
     for s in range(S):
         eta = offset[s] + grid @ Z[s].T
-        log_p = np.log(norm.cdf(high[s] - eta) - norm.cdf(low[s] - eta) + 1e-300).sum(axis=1)
+        root = np.sqrt(NOISE[s])
+        log_p = np.log(norm.cdf((high[s] - eta) / root) - norm.cdf((low[s] - eta) / root) + 1e-300).sum(axis=1)
         log_p += norm.logpdf(grid, PRIOR.mean[s], np.sqrt(PRIOR.variance[s])).sum(axis=1)
         p = np.exp(log_p - log_p.max())
         p /= p.sum()
@@ -66,21 +68,22 @@ def test_grades_are_conditioned_on_as_quadrature_does():
 
 def test_grades_are_conditioned_on_as_the_sampler_does():
     offset, low, high = _graded()
-    found = condition(PRIOR, propagate(PRIOR, Z, offset, low, high))
+    found = condition(PRIOR, propagate(PRIOR, Z, offset, low, high, NOISE))
     rng = np.random.default_rng(1)
     copies = 4000  # chains of the first draw, side by side
     x = np.tile(PRIOR.mean[0], (copies, 1))
     z, prior = np.tile(Z[:1], (copies, 1, 1)), RowPrior(*(np.tile(part[:1], (copies, 1)) for part in PRIOR))
     for _ in range(60):
         eta = offset[0] + np.einsum("snk,sk->sn", z, x)
-        noise = truncated_normal((low[0] - eta).ravel(), (high[0] - eta).ravel(), rng).reshape(eta.shape)
-        x = condition(prior, Sites(z, eta + noise - offset[0], np.ones(eta.shape))).draw(rng)
+        ends = [((limit[0] - eta) / np.sqrt(NOISE[0])).ravel() for limit in (low, high)]
+        noise = np.sqrt(NOISE[0]) * truncated_normal(*ends, rng).reshape(eta.shape)
+        x = condition(prior, Sites(z, eta + noise - offset[0], np.tile(1 / NOISE[0], (copies, 1)))).draw(rng)
     error = x.std(axis=0) / np.sqrt(copies)
     assert np.all(np.abs(x.mean(axis=0) - found.mean[0]) < 4 * error + 0.01)
 
 
 def test_no_ratings_leave_the_prior():
     nothing = np.zeros((S, 0))
-    found = condition(PRIOR, propagate(PRIOR, Z[:, :0], nothing, nothing, nothing))
+    found = condition(PRIOR, propagate(PRIOR, Z[:, :0], nothing, nothing, nothing, nothing))
     assert np.allclose(found.mean, PRIOR.mean)
     assert np.allclose(np.diagonal(found.covariance, axis1=1, axis2=2), PRIOR.variance)

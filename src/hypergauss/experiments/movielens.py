@@ -23,6 +23,7 @@ from hypergauss.exceptions import UnseenWarning
 from hypergauss.experiments.tables import make_table, publish
 from hypergauss.factorisation import KPMF
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.metrics import ndcg
 
 _SHARES = (0.2, 0.8)
 #: The paper's table 4: RMSE of the diffusion kernel, the full and the sparse hypergraph kernel.
@@ -103,6 +104,7 @@ def score(model: KPMF, split: Split) -> dict[str, Any]:
         "rmse": float(np.sqrt(((mean - y) ** 2).mean())),
         "density": float(density),
         "coverage": float(((y >= low) & (y <= high)).mean()),
+        "ndcg": ndcg(users, y, mean, n=10),
         "seconds": seconds,
     }
 

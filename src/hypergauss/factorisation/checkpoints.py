@@ -7,7 +7,7 @@ import json
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
@@ -97,13 +97,12 @@ class Checkpoint(NamedTuple):
                 f"The checkpoint {self.path} cannot be read: {error}. It was cut short, changed, or written by another "
                 "version; move it away to start anew."
             ) from error
-        wanted = (self.fingerprint, schedule.warm_up, schedule.thin, schedule.chains)
-        found = (about["fingerprint"], about["warm_up"], about["thin"], len(about["generators"]))
-        if wanted != found:
+        if self.fingerprint != about["fingerprint"]:
             raise ValueError(
-                f"The checkpoint {self.path} must belong to the same ratings and settings. It belongs to others: name "
-                "another file, or move this one away. Only `draws` may grow."
+                f"The checkpoint {self.path} must belong to the same ratings and settings, `random_state` among them. "
+                "It belongs to others: name another file, or move this one away. Only `draws` may grow."
             )
+        _check_length(schedule, about, self.path)
         chains = []
         for number, generator in enumerate(about["generators"]):
             rng = np.random.Generator(np.random.PCG64())
@@ -140,6 +139,22 @@ def _add(digest: hashlib._Hash, array: np.ndarray) -> None:
 
 def _under(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def _check_length(schedule: Schedule, about: Mapping[str, Any], path: Path) -> None:
+    """Refuse a checkpoint of another start, or of more draws than are asked for."""
+    found = {"chains": len(about["generators"]), "warm_up": about["warm_up"], "thin": about["thin"]}
+    for name, value in found.items():
+        if getattr(schedule, name) != value:
+            raise ValueError(
+                f"The checkpoint {path} must have been begun with the same `{name}`. It has {value:,}, and got "
+                f"{getattr(schedule, name):,}. Only `draws` may grow: set it back, or name another file."
+            )
+    if about["kept"] > schedule.draws:
+        raise ValueError(
+            f"The checkpoint {path} must not hold more draws than are asked for. It holds {about['kept']:,} of each "
+            f"chain, and got draws={schedule.draws:,}. Ask for as many or more, or name another file."
+        )
 
 
 def _check_shapes(problem: gibbs.Problem, chains: list[Chain], path: Path) -> None:

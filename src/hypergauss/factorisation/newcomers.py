@@ -35,17 +35,23 @@ def side_draws(kept: Kept, side: int) -> SideDraws:
     return SideDraws(kept.items, kept.lone_items, kept.item_smooth, kept.item_slack)
 
 
+def noise_variances(kept: Kept, others: np.ndarray) -> np.ndarray:
+    """Return the variance of the noise of ratings with rows of the other side, shape (S, n)."""
+    return np.repeat(kept.noise_variance[:, None], len(others), axis=1)
+
+
 def row_sites(
     kept: Kept, side: int, prior: RowPrior, measured: Measured, scale: Scale, levels: np.ndarray | None
 ) -> Sites:
     """Return a row's ratings as measurements of z . x: as they are, or for grades by expectation propagation."""
     z, offset = features(kept, side, measured.others)
+    noise = noise_variances(kept, measured.others)
     if levels is None:
         y = (measured.values - scale.center) / scale.spread - offset
-        return Sites(z, y, np.repeat(1.0 / kept.noise_variance[:, None], y.shape[1], axis=1))
+        return Sites(z, y, 1.0 / noise)
     ends = np.pad(kept.thresholds, ((0, 0), (1, 1)), constant_values=((0, 0), (-np.inf, np.inf)))
     label = np.searchsorted(levels, measured.values)
-    return propagate(prior, z, offset, ends[:, label], ends[:, label + 1])
+    return propagate(prior, z, offset, ends[:, label], ends[:, label + 1], noise)
 
 
 def row_posterior(
@@ -67,7 +73,9 @@ class NewcomerPredictive(Predictive):
         found = []
         for part in _parts(user if self._side else item):
             mean, variance = self._batch(part)
-            z = (self.kept.thresholds[:, None] - mean[:, :, None]) / np.sqrt(1.0 + variance)[:, :, None]
+            z = (self.kept.thresholds[:, None] - mean[:, :, None]) / np.sqrt(
+                noise_variances(self.kept, part) + variance
+            )[:, :, None]
             cumulative = np.pad(ndtr(z), ((0, 0), (0, 0), (1, 1)), constant_values=((0, 0), (0, 0), (0.0, 1.0)))
             found.append(at_rate(np.diff(cumulative, axis=2), self.scale.rate).mean(axis=0))
         return np.concatenate(found)

@@ -26,8 +26,8 @@ from hypergauss.likelihoods.ordinal import derivatives_between
 _MOST_STEPS, _ENOUGH = 60, 1e-3
 #: Steps after which sites, which all move at once, go but half of the way to their new values: they may swing.
 _PATIENCE = 10
-#: Least and most of a site's precision: that of a grade is at most that of its noise.
-_LEAST_PRECISION, _MOST_PRECISION = 1e-10, 1.0
+#: Least precision of a site; the most that a grade can say is what its latent value, noise and all, would.
+_LEAST_PRECISION = 1e-10
 
 
 class Sites(NamedTuple):
@@ -59,8 +59,13 @@ def condition(prior: RowPrior, sites: Sites) -> RowPosterior:
     return RowPosterior(prior.mean + np.einsum("skl,sl->sk", covariance, linear), covariance)
 
 
-def propagate(prior: RowPrior, z: np.ndarray, offset: np.ndarray, low: np.ndarray, high: np.ndarray) -> Sites:
-    """Return the sites of grades whose latent values, offset + z . x + standard normal, lie between limits (S, n)."""
+def propagate(
+    prior: RowPrior, z: np.ndarray, offset: np.ndarray, low: np.ndarray, high: np.ndarray, noise: np.ndarray
+) -> Sites:
+    """Return the sites of grades whose latent values, offset + z . x + noise of a variance, lie between limits.
+
+    All but z have shape (S, n).
+    """
     start = np.full(offset.shape, _LEAST_PRECISION)
     sites = Sites(z, np.einsum("snk,sk->sn", z, prior.mean), start)
     if z.shape[1] == 0:
@@ -73,11 +78,11 @@ def propagate(prior: RowPrior, z: np.ndarray, offset: np.ndarray, low: np.ndarra
         # The cavity: all that is known of z . x but for the site itself.
         cavity_variance = 1.0 / np.maximum(1.0 / variance - sites.t, 1e-10 / variance)
         cavity_mean = cavity_variance * (mean / variance - sites.t * sites.y)
-        s = np.sqrt(1.0 + cavity_variance)
+        s = np.sqrt(noise + cavity_variance)
         at = offset + cavity_mean
         first, second = derivatives_between((low - at) / s, (high - at) / s)
         first, second = first / s, np.minimum(second / s**2, -_LEAST_PRECISION)
-        t = np.clip(-second / (1.0 + second * cavity_variance), _LEAST_PRECISION, _MOST_PRECISION)
+        t = np.clip(-second / (1.0 + second * cavity_variance), _LEAST_PRECISION, 1.0 / noise)
         y = cavity_mean - first / second
         shift = np.abs(y - sites.y) * np.sqrt(t) + np.abs(t - sites.t)
         natural = sites.t * sites.y + share * (t * y - sites.t * sites.y)
