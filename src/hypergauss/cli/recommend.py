@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,6 +15,8 @@ from hypergauss.factorisation import KPMF
 from hypergauss.storage import load, save
 
 _FACTORS = 10
+#: Users, items and ratings.
+Table = tuple[pd.Series, pd.Series, pd.Series]
 
 
 def recommend(options: argparse.Namespace) -> None:
@@ -23,20 +24,20 @@ def recommend(options: argparse.Namespace) -> None:
     idle.check_output(options)
     _check_source(options)
     idle.check_text(options)
-    given = None if options.model is not None else targets.ratings(options)
     newcomers = None if options.new is None else targets.ratings(options, "new")
-    model = None if options.model is None else _opened(options)
-    known = model.users_.map(str).tolist() if given is None else given[0].unique().tolist()
-    everyone = frozenset(known)
-    _check_users(options.user or [], known, everyone)
-    if newcomers is not None:
-        _check_new(newcomers[0], everyone)
-    with displayed("learning from ratings"):
-        if model is None:
+    if options.model is not None:
+        model = _opened(options)
+        known = [str(name) for name in model.users_]
+        _check(options, newcomers, known)
+    else:
+        given = targets.ratings(options)
+        known = given[0].unique().tolist()
+        _check(options, newcomers, known)
+        with displayed("learning from ratings"):
             model = KPMF(options.factors or _FACTORS, bounds="observed", random_state=options.seed).fit(*given)
-        if options.save is not None:
-            save(model, options.save)
-        lists = _lists(model, options, newcomers, known)
+    if options.save is not None:
+        save(model, options.save)
+    lists = _lists(model, options, newcomers, known)
     table = pd.concat(lists)[["user", "item", "rating", "std"]]
     hand_over(table, options, key="recommendations", title="Recommendations")
 
@@ -57,15 +58,14 @@ def _opened(options: argparse.Namespace) -> Any:
     return model
 
 
-def _check_users(asked: Sequence[str], known: list[str], everyone: frozenset[str]) -> None:
-    for user in asked:
+def _check(options: argparse.Namespace, newcomers: Table | None, known: list[str]) -> None:
+    """Refuse users asked for who are not known, and newcomers who are."""
+    everyone = frozenset(known)
+    for user in options.user or []:
         if user not in everyone:
             near = _checks.did_you_mean(user, known)
             raise ValueError(f"--user must have rated something. Got {user!r}.{near}")
-
-
-def _check_new(users: pd.Series, everyone: frozenset[str]) -> None:
-    for user in users.unique():
+    for user in () if newcomers is None else newcomers[0].unique():
         if user in everyone:
             raise ValueError(
                 f"--new must hold users who were not in the fit. {user!r} was: put their ratings among the others, and "
@@ -73,12 +73,7 @@ def _check_new(users: pd.Series, everyone: frozenset[str]) -> None:
             )
 
 
-def _lists(
-    model: Any,
-    options: argparse.Namespace,
-    newcomers: tuple[pd.Series, pd.Series, pd.Series] | None,
-    known: list[str],
-) -> list[pd.DataFrame]:
+def _lists(model: Any, options: argparse.Namespace, newcomers: Table | None, known: list[str]) -> list[pd.DataFrame]:
     """Return a table a user: those asked for, or newcomers, or else everyone."""
     names = {str(name): name for name in (model.users_ if options.model is not None else ())}
     asked = options.user or ([] if newcomers is not None else sorted(known))
