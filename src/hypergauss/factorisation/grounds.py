@@ -38,13 +38,14 @@ def make_grounds(
     A = normalised_incidence(hypergraph, size_exponent)
     sigma = np.einsum("nr,nr->r", U, A @ V)
     inverse = np.where(sigma > _LEAST_SINGULAR_VALUE, 1.0 / np.maximum(sigma, _LEAST_SINGULAR_VALUE), 0.0)
-    of_users, of_items = (part.toarray() for part in levels(hypergraph, size_exponent))
+    of_users, of_items = levels(hypergraph, size_exponent)
     ratio = np.sqrt(len(U) / len(V))  # levels have mean square 1 on either side
     weights = relative_weights(hypergraph, size_exponent)
     users = Ground(
         sides[0].modes.vectors,
         sides[0].features,
-        np.concatenate([V * inverse, ratio * of_items], axis=1),
+        V * inverse,
+        ratio * of_items,
         np.sqrt(weights) * inverse_root(hypergraph.edge_degrees),
         weights,
         0.0,
@@ -56,7 +57,8 @@ def make_grounds(
     items = Ground(
         sides[1].modes.vectors,
         sides[1].features,
-        np.concatenate([U * inverse, of_users / ratio], axis=1),
+        U * inverse,
+        of_users / ratio,
         inverse_root(degrees),
         np.ones(len(U)),
         size_exponent,
@@ -68,8 +70,8 @@ def make_grounds(
 
 def _without_modes(side: Side, num_others: int, scales: np.ndarray) -> Ground:
     """Return the ground of a prior that knows no hypergraph of ratings."""
-    none = np.zeros(num_others)
-    return Ground(side.modes.vectors, side.features, np.zeros((num_others, 0)), none, none, 0.0, 1.0, scales)
+    none, nowhere = np.zeros(num_others), np.zeros((num_others, 0))
+    return Ground(side.modes.vectors, side.features, nowhere, sp.csr_array(nowhere), none, none, 0.0, 1.0, scales)
 
 
 def relation_row(

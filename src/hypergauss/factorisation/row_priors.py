@@ -107,8 +107,10 @@ class Ground(NamedTuple):
         U.
     features : CSR array, shape (N, L + Q)
         Levels and hyperedges of relations.
-    across : array, shape (M, r + L)
-        V diag(1 / sigma), and levels likewise: a row of the normalised incidence times it is a newcomer's.
+    across : array, shape (M, r)
+        V diag(1 / sigma): a row of the normalised incidence times it is a newcomer's of U.
+    levels : CSR array, shape (M, L)
+        The same for levels.
     voices, weights : array, shape (M,)
         w(e)^1/2 |e|^-1/2 and w(e) of each hyperedge, of which the normalised incidence is made.
     exponent, largest : float
@@ -120,6 +122,7 @@ class Ground(NamedTuple):
     vectors: np.ndarray
     features: sp.csr_array
     across: np.ndarray
+    levels: sp.csr_array
     voices: np.ndarray
     weights: np.ndarray
     exponent: float
@@ -129,7 +132,7 @@ class Ground(NamedTuple):
     @property
     def num_effects(self) -> int:
         """Q."""
-        return self.features.shape[1] - (self.across.shape[1] - self.vectors.shape[1])
+        return self.features.shape[1] - self.levels.shape[1]
 
     def of_known(self, row: int) -> Place:
         """Return where a vertex of the fit stands."""
@@ -139,6 +142,6 @@ class Ground(NamedTuple):
         """Return where a newcomer stands, by rows of the other side and by its row of relations, shape (Q,)."""
         degree = self.weights[memberships].sum()
         a = self.voices[memberships] / np.sqrt(degree) if degree > 0 else np.zeros(len(memberships))
-        row = (len(memberships) / self.largest) ** (self.exponent / 2) * (a @ self.across[memberships])
-        rank = self.vectors.shape[1]
-        return Place(row[:rank], np.concatenate([row[rank:], relations]))
+        a = (len(memberships) / self.largest) ** (self.exponent / 2) * a
+        levels = self.levels[memberships].T @ a
+        return Place(a @ self.across[memberships], np.concatenate([levels, relations]))
