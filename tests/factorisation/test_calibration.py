@@ -101,13 +101,14 @@ def redrawn(state, rng):
 
 @pytest.mark.parametrize("name", MOVES)
 def test_a_move_leaves_the_prior_as_it_is_and_predictions_too(name, rng):
-    size, before, after = 1500, [], []
+    size, before, after, stayed = 1500, [], [], 0
     for _ in range(size):
         before.append(summaries(from_prior(rng)))
         state = from_prior(rng)
         moved = MOVES[name](state, rng)
         after.append(summaries(moved))
-        assert not np.array_equal(moved.coordinates[1], state.coordinates[1])
+        stayed += np.array_equal(moved.coordinates[1], state.coordinates[1])
+    assert stayed < 0.75 * size
     assert least_p(before, after) > 1e-3
     u, w = PROBLEM.factors(state)
     expected = state.mean + u[:, :1] + w[:, 0] + u[:, 1:] @ w[:, 1:].T

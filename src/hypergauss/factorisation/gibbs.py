@@ -164,13 +164,12 @@ def _draw_factors(
 def _draw_side(
     problem: Problem, state: State, own: int, rng: np.random.Generator
 ) -> tuple[State, NormalEquations]:
-    """Draw one side's coordinates, hyperparameters and noise given the other side."""
+    """Draw one side's coordinates along with filters and scales, and its noise, given the other side."""
     side, free = problem.sides[own], problem.free
     chosen = state.hyper[own].of(free)
     equations, conditional, solution = _draw_factors(problem, state, own, side.columns(chosen), rng)
     chosen, solution = step_filters(side, chosen, conditional, solution, rng)
     drawn = _coordinates(side.columns(chosen), solution)
-    chosen = side.draw(chosen, drawn, rng)
     expansion = draw_expansion(chosen, solution.factors, conditional.gram, conditional.linear, rng)
     drawn = drawn * (expansion / chosen.expansion).astype(drawn.dtype)
     state = _with_side(problem, state, own, drawn, chosen._replace(expansion=expansion))
@@ -227,7 +226,7 @@ def _draw_mean_and_noise(
 
 
 def _move(problem: Problem, state: State, rng: np.random.Generator) -> State:
-    """Step along directions that predictions do not see."""
+    """Step along directions that predictions do not see, and draw the priors' filters and variances given the columns."""
     if problem.biases:
         state = trade_means(problem.sides, state, rng, mean_is_free=problem.grades is None)
     state = turn_columns(problem.sides, balance_scales(state, rng), rng)

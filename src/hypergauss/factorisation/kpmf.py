@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from hypergauss import _checks
 from hypergauss.factorisation.chains import check_schedule, sample
 from hypergauss.factorisation.checkpoints import Checkpoint, fingerprint
-from hypergauss.factorisation.convergence import identified
+from hypergauss.factorisation.convergence import identified, worst_rhat
 from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem, progress
 from hypergauss.factorisation.mode import Mode, find_mode
 from hypergauss.factorisation.named_predictions import Prediction, as_draw, together
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _SETTINGS = (
     "n_factors",
     "likelihood",
+    "noise",
     "kernel",
     "biases",
     "rank",
@@ -70,6 +71,8 @@ class KPMF(BaseEstimator):
         See above.
     likelihood : {"gaussian", "ordinal"}
         Noise, or an ordered probit whose thresholds are drawn too ("gibbs" only).
+    noise : {"individual", "common"}
+        Whether users and items have variances of noise of their own, around a common one, or all the same ("gibbs").
     kernel : {"matern", "diffusion", "independent"}
         "diffusion" is exp(-0.01 L) with the Laplacian L = D - W of the weighted clique expansion ("map" only).
         "independent" ignores the hypergraph.
@@ -96,10 +99,13 @@ class KPMF(BaseEstimator):
         Numbers of inducing users and items, selected as in section 3.1 of the paper ("map").
     max_iterations : int
         Steps of alternation at most ("map").
-    chains, warm_up, draws, thin : int
-        Chains, sweeps of each thrown away at first, draws kept of each, and sweeps for each draw ("gibbs"). Chains
-        start from functions that are smooth on the hypergraph: where ratings follow it little, they may need some
-        hundred sweeps to leave them, and `inference_data` shows it.
+    chains, warm_up, thin : int
+        Chains, sweeps of each thrown away at first, and sweeps for each draw ("gibbs").
+    draws : int or "auto"
+        Draws kept of each chain. "auto" draws until the chains agree: until R-hat of predictions, noise (or thresholds),
+        identified biases and the factors' variance, looked at after every 50 draws, is at most 1.05 ("gibbs").
+    max_draws : int
+        At most so many draws of each chain with ``draws="auto"``; if chains disagree then, a warning says so.
     tolerance : float
         Of conjugate gradients: the size of the residual, relative to that of the right-hand side. The mode is found
         with 1e-4 at least.
@@ -158,6 +164,7 @@ class KPMF(BaseEstimator):
         *,
         inference: str = "gibbs",
         likelihood: str = "gaussian",
+        noise: str = "individual",
         kernel: str = "matern",
         biases: bool = True,
         mean: str = "learned",
@@ -175,7 +182,8 @@ class KPMF(BaseEstimator):
         max_iterations: int = 100,
         chains: int = 2,
         warm_up: int = 40,
-        draws: int = 60,
+        draws: int | str = "auto",
+        max_draws: int = 400,
         thin: int = 1,
         tolerance: float = 3e-3,
         precision: str = "single",
@@ -188,6 +196,7 @@ class KPMF(BaseEstimator):
         self.n_factors = n_factors
         self.inference = inference
         self.likelihood = likelihood
+        self.noise = noise
         self.kernel = kernel
         self.biases = biases
         self.mean = mean
@@ -206,6 +215,7 @@ class KPMF(BaseEstimator):
         self.chains = chains
         self.warm_up = warm_up
         self.draws = draws
+        self.max_draws = max_draws
         self.thin = thin
         self.tolerance = tolerance
         self.precision = precision
@@ -297,7 +307,8 @@ class KPMF(BaseEstimator):
         """Return what is identified of the draws as ArviZ's ``InferenceData``, for R-hat and effective sample sizes.
 
         Factors can turn and change sign without changing a prediction, so predictions stand for them: those of fifty
-        rated pairs, the variances of biases, of u_i . w_j and of the noise, and the thresholds.
+        rated pairs, the variances of biases (with what the other side's mean factors add to them), of the centred
+        factors' products and of the noise, and the thresholds.
         """
         return identified(self._kept(), self.ratings_, self.likelihood)
 
@@ -322,12 +333,13 @@ class KPMF(BaseEstimator):
         relations: tuple[Relations, Relations],
         rng: np.random.RandomState,
     ) -> None:
-        schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin)
+        schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin, self.max_draws)
         problem, scale = gibbs_problem(
             table,
             relations,
             n_factors=self.n_factors,
             likelihood=self.likelihood,
+            noise=self.noise,
             kernel=self.kernel,
             biases=self.biases,
             rank=self.rank,
@@ -346,6 +358,7 @@ class KPMF(BaseEstimator):
                 n_jobs=self.n_jobs,
                 checkpoint=checkpoint,
                 report=report,
+                disagreement=lambda kept: worst_rhat(kept, table, self.likelihood),
             )
         self.scale_, self.levels_ = scale, None if problem.grades is None else problem.grades.levels
 

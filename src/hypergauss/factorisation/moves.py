@@ -6,8 +6,8 @@ Factors given the other side's can take only small steps along some directions, 
   else d is Gaussian.
 - `balance_scales`: u_k s with w_k / s. On the expansions, alpha s and beta / s, the density of log s is
   -(alpha^2 s^2 + beta^2 / s^2) / 2.
-- `turn_columns`: a rotation of two columns by one angle on both sides. The priors' filters and variances are integrated
-  out, and drawn anew afterwards (`Side.draw`).
+- `turn_columns`: a rotation of two columns by one angle on both sides. The priors' variances are integrated out, and must
+  be drawn anew afterwards (`Side.draw`).
 
 Where no conditional is of a known kind, the step is drawn among the points of a window: places 0, ..., m - 1 at a
 random distance from one another, the state at a place taken at random. Every point of the window is as likely to
@@ -20,7 +20,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import logsumexp
 
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Side
 
@@ -89,7 +88,7 @@ def balance_scales(state: State, rng: np.random.Generator) -> State:
 
 
 def turn_columns(sides: tuple[Side, Side], state: State, rng: np.random.Generator) -> State:
-    """Turn pairs of columns of factors, and draw the filters, variances and weights of all columns that are drawn."""
+    """Turn pairs of columns of factors by an angle each; their variances are then to be drawn."""
     order = 1 + rng.permutation(state.coordinates[0].shape[1] - 1)
     first, second = order[0 : len(order) - 1 : 2], order[1::2]
     if not len(first):
@@ -112,28 +111,28 @@ def turn_columns(sides: tuple[Side, Side], state: State, rng: np.random.Generato
 def _evidence(
     side: Side, hyper: Hyperparameters, x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray]
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """Return log p of pairs of columns turned by angles, shape (m, pairs), filters and variances integrated out.
+    """Return log p of pairs of columns turned by angles, shape (m, pairs), at their filters, variances integrated out.
 
-    Squares of turned columns are cos^2 kk + 2 cos sin kl + sin^2 ll, and what the grid makes of them is linear in these.
+    Squares of turned columns are cos^2 kk + 2 cos sin kl + sin^2 ll, in each mode and so in all.
     """
-    first, second = pairs
-    products = [side.products(hyper, x[:, a], x[:, b]) for a, b in ((first, first), (first, second), (second, second))]
-    (of_modes, of_levels) = (np.stack(part) for part in zip(*products, strict=True))
-    expansion = hyper.expansion**2
+    ones = np.ones(len(hyper.point))
+    plain = hyper._replace(variance=ones, level_variance=ones)
+    last = side.num_levels
+    products = []
+    for under in pairs:
+        k, l = (side.whitened(plain.of(under), x[:, column]) for column in pairs)
+        sums = [(a * b)[: len(k) - last].sum(axis=0) for a, b in ((k, k), (k, l), (l, l))]
+        levels = [(a * b)[len(k) - last :].sum(axis=0) for a, b in ((k, k), (k, l), (l, l))]
+        products.append((np.stack(sums), np.stack(levels)))
 
     def log_p(angle: np.ndarray) -> np.ndarray:
         cos, sin = np.cos(angle), np.sin(angle)
+        of_first = np.stack([cos**2, 2 * cos * sin, sin**2])
+        of_second = np.stack([sin**2, -2 * cos * sin, cos**2])
         total = np.zeros(angle.shape)
-        for column, weights in (
-            (first, (cos**2, 2 * cos * sin, sin**2)),
-            (second, (sin**2, -2 * cos * sin, cos**2)),
-        ):
-            w = np.stack(weights) / expansion[column]  # (3, m, pairs)
-            q = np.einsum("amp,agp->gmp", w, of_modes)
-            levels = np.einsum("amp,ap->mp", w, of_levels)
-            own = side.modes.log_weights[:, None, None] - side.shape * np.log(RATE + 0.5 * np.maximum(q, 0.0))
-            total += logsumexp(own, axis=0)
-            total -= (SHAPE + 0.5 * side.num_levels) * np.log(RATE + 0.5 * np.maximum(levels, 0.0))
+        for weights, (own, levels) in zip((of_first, of_second), products, strict=True):
+            for shape, q in ((side.shape, own), (SHAPE + 0.5 * last, levels)):
+                total -= shape * np.log(RATE + 0.5 * np.maximum(np.einsum("amp,ap->mp", weights, q), 0.0))
         return total
 
     return log_p

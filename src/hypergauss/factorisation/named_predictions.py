@@ -135,6 +135,9 @@ def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool)
         variance=shape,
         user_weights=none,
         item_weights=none,
+        user_noise=np.ones((1, len(mode.users))),
+        item_noise=np.ones((1, len(mode.items))),
+        lone_noise=np.ones((1, 2)),
     )
 
 

@@ -239,31 +239,28 @@ class Side:
     def draw(self, hyper: Hyperparameters, x: np.ndarray, rng: np.random.Generator) -> Hyperparameters:
         """Draw filters, variances and weights given coordinates x; the expansion stays."""
         scaled = x / hyper.expansion.astype(x.dtype)
-        q, levels = self.products(hyper, scaled, scaled)
+        by_relation = self._by_relation(scaled)
+        q, levels = self._squares(scaled)
+        q += (by_relation / hyper.weights[:, None]).sum(axis=0)
         log_p = self.modes.log_weights[:, None] - self.shape * np.log(RATE + 0.5 * q)
         point = (log_p + rng.gumbel(size=log_p.shape)).argmax(axis=0)  # the place of the largest is a draw
         chosen = q[point, np.arange(q.shape[1])]
         variance = (RATE + 0.5 * chosen) / rng.gamma(self.shape, size=len(chosen))
         level_variance = (RATE + 0.5 * levels) / rng.gamma(SHAPE + 0.5 * self.num_levels, size=len(chosen))
         sizes = np.bincount(self.relations.owner, minlength=len(hyper.weights)) * len(chosen)
-        by_relation = self._by_relation(scaled, scaled)
         weights = (RATE + 0.5 * (by_relation / variance).sum(axis=1)) / rng.gamma(SHAPE + 0.5 * sizes)
         return Hyperparameters(point, variance, level_variance, weights, hyper.expansion)
 
-    def products(self, hyper: Hyperparameters, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_q x_q z_q / kappa_q of pairs of columns at each point, shape (G, K), and products of levels, (K,).
-
-        Effects of relations count in the sum, over their weights; the expansion does not.
-        """
+    def _squares(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_q e_q / kappa_q of columns at each point, shape (G, K), and the sum of squared levels, (K,)."""
         modes, n = self.modes, self.num_vertices
-        energies = _products(modes, x[:n], None if z is x else z[:n]).astype(modes.inverse.dtype)
-        q = (modes.inverse @ energies).astype(np.float64)
-        q += (self._by_relation(x, z) / hyper.weights[:, None]).sum(axis=0)
-        levels = slice(n, n + self.num_levels)
-        return q, (x[levels].astype(np.float64) * z[levels]).sum(axis=0)
+        coefficients, rest = _split(modes, x[:n])
+        energies = np.concatenate([coefficients**2, (rest**2).sum(axis=0)[None]]).astype(modes.inverse.dtype)
+        levels = x[n : n + self.num_levels].astype(np.float64)
+        return (modes.inverse @ energies).astype(np.float64), (levels**2).sum(axis=0)
 
     def whitened(self, hyper: Hyperparameters, x: np.ndarray) -> np.ndarray:
-        """Return coordinates whose products are those of columns under the prior's precision, x' C_k^-1 z."""
+        """Return coordinates whose products are those of columns under the prior's precision, x' C_k^-1 z; levels last."""
         modes, n = self.modes, self.num_vertices
         kappa = modes.filters(hyper.point)
         coefficients, rest = _split(modes, x[:n])
@@ -272,16 +269,15 @@ class Side:
         parts = [
             coefficients / (scale * np.sqrt(kappa[:-1])),
             rest / (scale * np.sqrt(kappa[-1])),
-            levels / (np.abs(hyper.expansion) * np.sqrt(hyper.level_variance)),
             effects / (scale * np.sqrt(hyper.weights[self.relations.owner])[:, None]),
+            levels / (np.abs(hyper.expansion) * np.sqrt(hyper.level_variance)),
         ]
         return np.concatenate(parts)
 
-    def _by_relation(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return products of effects summed over each relation's hyperedges, shape (relations, K)."""
-        first = self.num_vertices + self.num_levels
+    def _by_relation(self, x: np.ndarray) -> np.ndarray:
+        """Return squares of effects summed over each relation's hyperedges, shape (relations, K)."""
         sums = np.zeros((len(self.relations.names), x.shape[1]))
-        np.add.at(sums, self.relations.owner, x[first:].astype(np.float64) * z[first:])
+        np.add.at(sums, self.relations.owner, x[self.num_vertices + self.num_levels :].astype(np.float64) ** 2)
         return sums
 
 
@@ -301,16 +297,6 @@ def _split(modes: Modes, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     complete = modes.vectors.shape[0] == modes.vectors.shape[1]
     rest = own[:0] if complete else own - modes.vectors @ coefficients
     return coefficients.astype(np.float64), rest.astype(np.float64)
-
-
-def _products(modes: Modes, x: np.ndarray, z: np.ndarray | None) -> np.ndarray:
-    """Return products of coefficients in each known mode, and last the sum of those of the rest; shape (r + 1, K).
-
-    Without z, squares.
-    """
-    of_x = _split(modes, x)
-    of_z = of_x if z is None else _split(modes, z)
-    return np.concatenate([of_x[0] * of_z[0], (of_x[1] * of_z[1]).sum(axis=0)[None]])
 
 
 def draw_expansion(
