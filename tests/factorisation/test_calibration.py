@@ -1,9 +1,10 @@
-"""The sampler draws from the posterior: factors from the prior, ratings from the factors, and back (Geweke; Talts et al.).
+"""The sampler draws from the posterior: factors from the prior, ratings from the factors, and back.
 
 Whatever is made of (parameters, ratings) drawn together keeps its distribution when the parameters move by a step that
-leaves the posterior as it is. So each move, and the whole sweep, is run once from many such draws; and chains that begin
-elsewhere must rank the parameters that made the ratings evenly among their draws. Ratings of a wild scale, which the
-heavy tails of the prior make, are left out: an event of the ratings alone does not change what the posterior is.
+leaves the posterior as it is (Geweke, 2004). So each move, and the whole sweep, is run once from many such draws; and
+chains that begin elsewhere must rank the parameters that made the ratings evenly among their draws (Talts et al., 2018).
+Ratings of a wild scale, which the heavy tails of the prior make, are left out: an event of the ratings alone does not
+change what the posterior is.
 """
 
 import numpy as np
@@ -78,7 +79,9 @@ def summaries(state):
         found += [*np.log(hyper.variance), *np.log(hyper.level_variance), *hyper.expansion, *np.log(hyper.weights)]
         found += [*GRID.lengthscale[hyper.point], *GRID.nu[hyper.point], np.log(noise.each[0]), noise.shape]
     users, items = PROBLEM.factors(state)
-    return np.array([*found, (users[0, 1:] * items[0, 1:]).sum(), users[0, 0] + users[0, 1:] @ items[:, 1:].mean(axis=0)])
+    return np.array(
+        [*found, (users[0, 1:] * items[0, 1:]).sum(), users[0, 0] + users[0, 1:] @ items[:, 1:].mean(axis=0)]
+    )
 
 
 def least_p(before, after):

@@ -18,7 +18,10 @@ def draws(rng, size=20):
     parts = dict.fromkeys(Kept._fields, np.zeros((size, 1)))
     parts |= {"users": rng.standard_normal((size, num_users, 4)), "items": rng.standard_normal((size, num_items, 4))}
     parts |= {"mean": rng.standard_normal(size), "noise_variance": rng.gamma(5.0, size=size)}
-    parts |= {"user_noise": rng.gamma(5.0, size=(size, num_users)), "item_noise": rng.gamma(5.0, size=(size, num_items))}
+    parts |= {
+        "user_noise": rng.gamma(5.0, size=(size, num_users)),
+        "item_noise": rng.gamma(5.0, size=(size, num_items)),
+    }
     return Kept(**parts)
 
 

@@ -27,5 +27,7 @@ def test_the_shape_follows_the_density_of_the_precisions(rng):
 
 
 def test_someone_unknown_has_the_mean_variance_of_the_prior(rng):
-    assert Precisions(np.ones(1), 4.0).lone_variance == pytest.approx((4.0 / rng.gamma(4.0, size=200_000)).mean(), rel=0.02)
+    assert Precisions(np.ones(1), 4.0).lone_variance == pytest.approx(
+        (4.0 / rng.gamma(4.0, size=200_000)).mean(), rel=0.02
+    )
     assert start_precisions(3, individual=False).lone_variance == 1.0

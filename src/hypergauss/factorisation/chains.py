@@ -78,8 +78,9 @@ def _check_agreement(schedule: Schedule, disagreement: Callable[[list[Kept]], fl
     worst = disagreement(_kept(chains))
     if worst > MOST_RHAT:
         warnings.warn(
-            f"The {schedule.chains} chains disagree after {schedule.draws:,} draws each: the worst R-hat is {worst:.3f}, "
-            f"more than {MOST_RHAT:g}. Let them run on (`max_draws`), or see by `inference_data()` of what they disagree.",
+            f"The {schedule.chains} chains disagree after {schedule.draws:,} draws each: the worst R-hat is "
+            f"{worst:.3f}, more than {MOST_RHAT:g}. Let them run on (`max_draws`), or see by `inference_data()` on what "
+            "they disagree.",
             SamplingWarning,
             stacklevel=4,
         )

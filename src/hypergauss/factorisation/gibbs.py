@@ -29,8 +29,8 @@ from hypergauss.factorisation.normal_equations import (
 from hypergauss.factorisation.ratings import View
 from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
 
-#: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all columns
-#: awake, which they are slow to become one by one.
+#: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all
+#: columns awake, which they are slow to become one by one.
 _START_SPREAD, _START_VARIANCE, _START_PRECISION, _START_SWEEPS = 0.1, 0.1, 2.0, 8
 
 
@@ -161,9 +161,7 @@ def _draw_factors(
     return _Conditional(equations, conditional, conditional.draw(noise, problem.tolerance, rng))
 
 
-def _draw_side(
-    problem: Problem, state: State, own: int, rng: np.random.Generator
-) -> tuple[State, NormalEquations]:
+def _draw_side(problem: Problem, state: State, own: int, rng: np.random.Generator) -> tuple[State, NormalEquations]:
     """Draw one side's coordinates along with filters and scales, and its noise, given the other side."""
     side, free = problem.sides[own], problem.free
     chosen = state.hyper[own].of(free)
@@ -212,9 +210,7 @@ def _merged(hyper: Hyperparameters, drawn: Hyperparameters, free: np.ndarray) ->
     return Hyperparameters(*parts)
 
 
-def _draw_mean_and_noise(
-    problem: Problem, state: State, equations: NormalEquations, rng: np.random.Generator
-) -> State:
+def _draw_mean_and_noise(problem: Problem, state: State, equations: NormalEquations, rng: np.random.Generator) -> State:
     """Draw mu, then tau, from sums that the items' system has already made."""
     items, weights = _factors(problem.sides[1], state.coordinates[1]), state.noise[1].each
     f = np.concatenate([items, np.ones((len(items), 1), items.dtype)], axis=1)
@@ -226,7 +222,7 @@ def _draw_mean_and_noise(
 
 
 def _move(problem: Problem, state: State, rng: np.random.Generator) -> State:
-    """Step along directions that predictions do not see, and draw the priors' filters and variances given the columns."""
+    """Step along directions that predictions do not see; draw filters and variances given the columns."""
     if problem.biases:
         state = trade_means(problem.sides, state, rng, mean_is_free=problem.grades is None)
     state = turn_columns(problem.sides, balance_scales(state, rng), rng)

@@ -1,7 +1,7 @@
 r"""Ratings as ordered classes: thresholds b_1 < ... < b_{C-1} cut a latent value, p(r <= c) = Phi(b_c - eta).
 
-A rating's latent value is y = eta + normal noise, known to lie between two thresholds (Albert and Chib, 1993). The noise
-has precision 1, times those of user and item (`noise`). Given the latent values, all else is drawn as for a Gaussian
+A rating's latent value is y = eta + normal noise, known to lie between two thresholds (Albert and Chib, 1993). The
+noise has precision 1, times those of user and item (`noise`). Given the latent values, all else is drawn as for a Gaussian
 likelihood with precision 1. Thresholds given the latent
 values could hardly move, so they are drawn first with latent values integrated out (Cowles, 1996): a random walk of
 Metropolis on the first threshold and the logarithms of the gaps.
@@ -96,9 +96,7 @@ class Grades(NamedTuple):
         low, high = self._limits(thresholds, eta, root)
         return float(log_probability_between(low, high).sum())
 
-    def _step(
-        self, thresholds: np.ndarray, eta: np.ndarray, root: np.ndarray, rng: np.random.Generator
-    ) -> np.ndarray:
+    def _step(self, thresholds: np.ndarray, eta: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One step of Metropolis in (b_1, log gaps); steps are symmetric, and scaled alike wherever the chain is."""
         counts = np.bincount(self.label, minlength=self.num_classes)
         # Given eta, a threshold is known to about 1 / sqrt(ratings beside it); 2.4 / sqrt(d) is the best multiple.

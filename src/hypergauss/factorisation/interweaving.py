@@ -51,7 +51,8 @@ def _accepted(
 ) -> np.ndarray:
     """Return which columns' steps are accepted, one column after another.
 
-    The log likelihood is l . f - f' G f / 2; a step d in column k changes it by sum_i d_i (l_i - (G f)_ik) - d_i^2 G_ikk / 2.
+    The log likelihood is l . f - f' G f / 2, and a step d in column k changes it by
+    sum_i d_i (l_i - (G f)_ik) - d_i^2 G_ikk / 2.
     """
     gram = conditional.gram
     slope = (conditional.linear - blockwise(gram, old)).astype(np.float64)

@@ -102,8 +102,9 @@ class KPMF(BaseEstimator):
     chains, warm_up, thin : int
         Chains, sweeps of each thrown away at first, and sweeps for each draw ("gibbs").
     draws : int or "auto"
-        Draws kept of each chain. "auto" draws until the chains agree: until R-hat of predictions, noise (or thresholds),
-        identified biases and the factors' variance, looked at after every 50 draws, is at most 1.05 ("gibbs").
+        Draws kept of each chain. "auto" draws until the chains agree: until R-hat of predictions, noise (or
+        thresholds), identified biases and the factors' variance, looked at after every 50 draws, is at most 1.05
+        ("gibbs").
     max_draws : int
         At most so many draws of each chain with ``draws="auto"``; if chains disagree then, a warning says so.
     tolerance : float

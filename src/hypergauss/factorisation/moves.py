@@ -2,8 +2,8 @@ r"""Moves along directions that no prediction sees: the ratings' likelihood stay
 
 Factors given the other side's can take only small steps along some directions, however long the posterior is there:
 
-- `trade_means`: w_k + d_k 1 with b - sum_k d_k u_k is the same prediction, and so is c + d_0 1 with mu - d_0. Given all
-  else d is Gaussian.
+- `trade_means`: w_k + d_k 1 with b - sum_k d_k u_k is the same prediction, and so is c + d_0 1 with mu - d_0. Given
+  all else d is Gaussian.
 - `balance_scales`: u_k s with w_k / s. On the expansions, alpha s and beta / s, the density of log s is
   -(alpha^2 s^2 + beta^2 / s^2) / 2.
 - `turn_columns`: a rotation of two columns by one angle on both sides. The priors' variances are integrated out, and must
@@ -46,7 +46,7 @@ def _trade(
     """Add d to the other side's columns, and take u d from the own side's bias.
 
     In whitened coordinates, in which the prior is standard normal, let A be the squared lengths of the constant under
-    each column's prior, B its products with the columns, and Z = (z_0, Z_u) all own columns under the bias's prior. Then
+    each column's prior, B its products with the columns, and Z = (z_0, Z_u) all own columns under the bias's. Then
     -2 log p = d' (diag(A) + Z_u' Z_u) d + 2 d' (B - Z_u' z_0) + ..., and for d_0 alone A_0 d_0^2 + 2 B_0 d_0.
     """
     x, mine = state.coordinates[other], state.coordinates[own]
@@ -113,16 +113,19 @@ def _evidence(
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return log p of pairs of columns turned by angles, shape (m, pairs), at their filters, variances integrated out.
 
-    Squares of turned columns are cos^2 kk + 2 cos sin kl + sin^2 ll, in each mode and so in all.
+    Squares of turned columns are cos^2 kk + 2 cos sin km + sin^2 mm, in each mode and so in all.
     """
     ones = np.ones(len(hyper.point))
     plain = hyper._replace(variance=ones, level_variance=ones)
-    last = side.num_levels
+    split = -side.num_levels or None  # levels come last
     products = []
     for under in pairs:
-        k, l = (side.whitened(plain.of(under), x[:, column]) for column in pairs)
-        sums = [(a * b)[: len(k) - last].sum(axis=0) for a, b in ((k, k), (k, l), (l, l))]
-        levels = [(a * b)[len(k) - last :].sum(axis=0) for a, b in ((k, k), (k, l), (l, l))]
+        k, m = (side.whitened(plain.of(under), x[:, column]) for column in pairs)
+        squares = [k * k, k * m, m * m]
+        sums, levels = (
+            [part[rows].sum(axis=0) for part in squares]
+            for rows in (slice(split), slice(split, None) if split else slice(0))
+        )
         products.append((np.stack(sums), np.stack(levels)))
 
     def log_p(angle: np.ndarray) -> np.ndarray:
@@ -131,7 +134,7 @@ def _evidence(
         of_second = np.stack([sin**2, -2 * cos * sin, cos**2])
         total = np.zeros(angle.shape)
         for weights, (own, levels) in zip((of_first, of_second), products, strict=True):
-            for shape, q in ((side.shape, own), (SHAPE + 0.5 * last, levels)):
+            for shape, q in ((side.shape, own), (SHAPE + 0.5 * side.num_levels, levels)):
                 total -= shape * np.log(RATE + 0.5 * np.maximum(np.einsum("amp,ap->mp", weights, q), 0.0))
         return total
 

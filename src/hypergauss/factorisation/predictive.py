@@ -93,7 +93,7 @@ class Predictive:
             mean = p @ self.levels
             return mean, np.sqrt(np.maximum(p @ self.levels**2 - mean**2, 0.0))
         first, second, inside = np.zeros(len(user)), np.zeros(len(user)), np.zeros(len(user))
-        for number, eta in enumerate(self._predictors(user, item)):
+        for eta in self._predictors(user, item):
             first += eta.mean
             second += eta.mean**2
             inside += eta.variance + eta.noise
@@ -161,7 +161,9 @@ class Predictive:
         both = (user < 0) & (item < 0)
         variance[both] += kept.lone_users[number, 1:] @ kept.lone_items[number, 1:]
         noise = kept.noise_variance[number] * np.ones(len(user))
-        for rows, own, lone in zip((kept.user_noise, kept.item_noise), (user, item), kept.lone_noise[number], strict=True):
+        for rows, own, lone in zip(
+            (kept.user_noise, kept.item_noise), (user, item), kept.lone_noise[number], strict=True
+        ):
             noise *= np.append(rows[number], lone)[own]
         return Predictor(mean, variance, noise)
 

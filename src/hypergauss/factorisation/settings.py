@@ -80,7 +80,8 @@ def check_settings(settings: Mapping[str, Any], usual: Mapping[str, Any]) -> Non
         _check_acts(name, needs, settings, usual)
     if settings["draws"] != "auto" and settings["max_draws"] != usual["max_draws"]:
         raise ValueError(
-            f"`max_draws` needs draws='auto'. Got {settings['max_draws']!r} and draws={settings['draws']!r}. Leave it out."
+            f"`max_draws` needs draws='auto'. Got {settings['max_draws']!r} and draws={settings['draws']!r}. Leave it "
+            "out."
         )
     if settings["checkpoint"] is None and settings["checkpoint_every"] != usual["checkpoint_every"]:
         raise ValueError(

@@ -47,9 +47,7 @@ class Grid(NamedTuple):
     log_weights: np.ndarray
     start: int
 
-    def neighbour(
-        self, point: np.ndarray, spread: float, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def neighbour(self, point: np.ndarray, spread: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return points near given ones, and whether they are on the grid (if not, the given one stands for it).
 
         One value of nu up, down or none, and a number of lengthscales: as likely as the way back.
@@ -260,7 +258,7 @@ class Side:
         return (modes.inverse @ energies).astype(np.float64), (levels**2).sum(axis=0)
 
     def whitened(self, hyper: Hyperparameters, x: np.ndarray) -> np.ndarray:
-        """Return coordinates whose products are those of columns under the prior's precision, x' C_k^-1 z; levels last."""
+        """Return coordinates, levels last, whose products are those under the prior's precision, x' C_k^-1 z."""
         modes, n = self.modes, self.num_vertices
         kappa = modes.filters(hyper.point)
         coefficients, rest = _split(modes, x[:n])
