@@ -2,9 +2,9 @@
 
 Whatever is made of (parameters, ratings) drawn together keeps its distribution when the parameters move by a step that
 leaves the posterior as it is (Geweke, 2004). So each move, and the whole sweep, is run once from many such draws; and
-chains that begin elsewhere must rank the parameters that made the ratings evenly among their draws (Talts et al., 2018).
-Ratings of a wild scale, which the heavy tails of the prior make, are left out: an event of the ratings alone does not
-change what the posterior is.
+chains that begin elsewhere must rank the parameters that made the ratings evenly among their draws (Talts et al.,
+2018). Ratings of a wild scale, which the heavy tails of the prior make, are left out: an event of the ratings alone
+does not change what the posterior is.
 """
 
 import numpy as np

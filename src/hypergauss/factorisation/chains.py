@@ -79,8 +79,8 @@ def _check_agreement(schedule: Schedule, disagreement: Callable[[list[Kept]], fl
     if worst > MOST_RHAT:
         warnings.warn(
             f"The {schedule.chains} chains disagree after {schedule.draws:,} draws each: the worst R-hat is "
-            f"{worst:.3f}, more than {MOST_RHAT:g}. Let them run on (`max_draws`), or see by `inference_data()` on what "
-            "they disagree.",
+            f"{worst:.3f}, more than {MOST_RHAT:g}. Let them run on (`max_draws`), or see by `inference_data()` on "
+            "what they disagree.",
             SamplingWarning,
             stacklevel=4,
         )

@@ -1,10 +1,10 @@
 r"""Ratings as ordered classes: thresholds b_1 < ... < b_{C-1} cut a latent value, p(r <= c) = Phi(b_c - eta).
 
 A rating's latent value is y = eta + normal noise, known to lie between two thresholds (Albert and Chib, 1993). The
-noise has precision 1, times those of user and item (`noise`). Given the latent values, all else is drawn as for a Gaussian
-likelihood with precision 1. Thresholds given the latent
-values could hardly move, so they are drawn first with latent values integrated out (Cowles, 1996): a random walk of
-Metropolis on the first threshold and the logarithms of the gaps.
+noise has precision 1, times those of user and item (`noise`). Given the latent values, all else is drawn as for a
+Gaussian likelihood with precision 1. Thresholds given the latent values could hardly move, so they are drawn first
+with latent values integrated out (Cowles, 1996): a random walk of Metropolis on the first threshold and the logarithms
+of the gaps.
 """
 
 from __future__ import annotations

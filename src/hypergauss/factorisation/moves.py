@@ -6,8 +6,8 @@ Factors given the other side's can take only small steps along some directions, 
   all else d is Gaussian.
 - `balance_scales`: u_k s with w_k / s. On the expansions, alpha s and beta / s, the density of log s is
   -(alpha^2 s^2 + beta^2 / s^2) / 2.
-- `turn_columns`: a rotation of two columns by one angle on both sides. The priors' variances are integrated out, and must
-  be drawn anew afterwards (`Side.draw`).
+- `turn_columns`: a rotation of two columns by one angle on both sides. The priors' variances are integrated out, and
+  must be drawn anew afterwards (`Side.draw`).
 
 Where no conditional is of a known kind, the step is drawn among the points of a window: places 0, ..., m - 1 at a
 random distance from one another, the state at a place taken at random. Every point of the window is as likely to
