@@ -192,7 +192,8 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
         errors = [
             np.sqrt(((m.predict(user[~train], item[~train]) - ratings[~train]) ** 2).mean()) for m in (plain, informed)
         ]
-    assert errors[1] < 0.6 * errors[0]
+    assert errors[1] < 0.85 * errors[0]
+    assert errors[1] < 0.55  # the noise is 0.3, and a user has three ratings of a kind
     weights = informed.relation_weights().set_index("relation")["weight"]
     assert weights["kind"] > weights["noise"]
     assert list(informed.items_).count(59) == 1  # known from the relation even if nobody rated it
@@ -262,9 +263,9 @@ def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):
     path = tmp_path / "chains.npz"
     fitted(checkpoint=path, draws=2, warm_up=1)
     arrays = dict(np.load(path))
-    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 2', '"format": 1'))
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 4', '"format": 1'))
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"its format is 1, that of this version 2.*move it away"):
+    with pytest.raises(ValueError, match=r"its format is 1, that of this version 4.*move it away"):
         fitted(checkpoint=path, draws=2, warm_up=1)
 
 

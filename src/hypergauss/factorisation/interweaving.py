@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hypergauss.factorisation.normal_equations import Solution, System, blockwise
+from hypergauss.factorisation.columns import blockwise
+from hypergauss.factorisation.normal_equations import Solution, System
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Side
 
 #: Steps on the grid: lengthscales by so many points in the mean, nu by one or none.

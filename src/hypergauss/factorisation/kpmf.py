@@ -181,7 +181,7 @@ class KPMF(BaseEstimator):
         noise_variance: float = 1.0,
         inducing: tuple[int, int] | None = None,
         max_iterations: int = 100,
-        chains: int = 2,
+        chains: int = 4,
         warm_up: int = 40,
         draws: int | str = "auto",
         max_draws: int = 400,

@@ -59,7 +59,7 @@ def _trade(
     step = np.zeros(count)
     precision = np.diag(A[1:]) + z[:, 1:].T @ z[:, 1:]
     root = np.linalg.cholesky(precision)
-    white = rng.standard_normal(count)
+    white = rng.standard_normal((count,))
     step[1:] = np.linalg.solve(root.T, np.linalg.solve(root, z[:, 1:].T @ z[:, 0] - B[1:]) + white[1:])
     if mean_is_free:
         step[0] = -B[0] / A[0] + white[0] / np.sqrt(A[0])
@@ -143,7 +143,8 @@ def _evidence(
 
 def _window(reach: tuple[float, float], size: int, rng: np.random.Generator) -> np.ndarray:
     """Return steps to the points of windows, shape (m, size); one of each is 0."""
-    distance = np.exp(rng.uniform(*np.log(reach), size=size))
+    low, high = np.log(reach)
+    distance = np.exp(rng.uniform(low, high, size=size))
     return distance * (np.arange(_WINDOW)[:, None] - rng.integers(_WINDOW, size=size))
 
 
