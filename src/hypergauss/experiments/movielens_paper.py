@@ -31,7 +31,8 @@ _KERNELS: dict[str, dict[str, Any]] = {
 }
 _MODE: dict[str, Any] = {"n_factors": 10, "inference": "map", "biases": False, "max_iterations": 25}
 _VARIANCES, _MEANS = (1.0, 0.1), {"learned": "centred", "zero": "as they are"}
-#: Variances of the figure.
+#: Kernels and variances of the figure.
+_DRAWN = ("independent", "diffusion", "hypergraph")
 _CURVE = (0.03, 0.1, 0.3, 1.0, 3.0)
 #: Ratings of a user or film at which their bias is half of their mean deviation.
 _HALF = 5.0
@@ -69,17 +70,15 @@ def _rmse(predicted: np.ndarray, split: Split) -> float:
     return float(np.sqrt(((np.clip(predicted, 1.0, 5.0) - split.test["rating"].to_numpy(float)) ** 2).mean()))
 
 
-def scores(splits: list[Split], curve: list[Split], path: Path, *, max_iterations: int = 25) -> pd.DataFrame:
-    """Return the RMSE of all rows and of the curves; those that the file has already are not made again."""
+def scores(splits: list[Split], curve: Split, path: Path, *, max_iterations: int = 25) -> pd.DataFrame:
+    """Return the RMSE of all rows and of the curve; those that the file has already are not made again."""
     rows: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.is_file() else []
     done = {(row["split"], row["seed"], row["model"], row["variance"], row["mean"]) for row in rows}
     jobs: list[tuple[Split, str, float, str]] = []
     for split in splits:
         jobs += [(split, name, 0.0, "learned") for name in ("constant", "biases only")]
         jobs += [(split, k, variance, mean) for variance in _VARIANCES for mean in _MEANS for k in _KERNELS]
-    jobs += [
-        (split, k, v, "learned") for split in curve for k in ("independent", "diffusion", "hypergraph") for v in _CURVE
-    ]
+    jobs += [(curve, k, v, "learned") for k in _DRAWN for v in _CURVE]
     for split, name, variance, mean in jobs:
         if (split.name, split.seed, name, variance, mean) in done:
             continue
@@ -118,18 +117,16 @@ def _cells(own: pd.DataFrame) -> list[str]:
     return [f"{found.get_group(name).mean():.3f}" if name in found.groups else "" for name in ("20%", "80%")]
 
 
-def figure(found: pd.DataFrame, curve: list[Split], path: Path) -> None:
-    """Draw RMSE over the variance for each kernel, a panel for each share held out."""
-    drawn, axes = plt.subplots(1, len(curve), figsize=(3.2 * len(curve), 2.8), layout="constrained", squeeze=False)
-    for ax, split in zip(axes[0], curve, strict=True):
-        here = found[(found["split"] == split.name) & (found["seed"] == split.seed) & (found["mean"] == "learned")]
-        for kernel in ("independent", "diffusion", "hypergraph"):
-            own = here[here["model"] == kernel].drop_duplicates("variance").sort_values("variance")
-            ax.plot(own["variance"], own["rmse"], "o-", markersize=3, label=kernel)
-        ax.axhline(constant(split), color="0.6", linestyle=":", label="constant")
-        ax.axhline(biases_only(split), color="0.3", linestyle="--", label="biases only")
-        ax.set(xscale="log", xlabel="variance", title=f"{split.name} held out")
-    axes[0][0].set_ylabel("RMSE")
-    axes[0][0].legend(fontsize=7)
+def figure(found: pd.DataFrame, curve: Split, path: Path) -> None:
+    """Draw RMSE over the variance for each kernel, of centred ratings."""
+    drawn, ax = plt.subplots(figsize=(4.6, 3.0), layout="constrained")
+    here = found[(found["split"] == curve.name) & (found["seed"] == curve.seed) & (found["mean"] == "learned")]
+    for kernel in _DRAWN:
+        own = here[here["model"] == kernel].sort_values("variance")
+        ax.plot(own["variance"], own["rmse"], "o-", markersize=3, label=kernel)
+    ax.axhline(constant(curve), color="0.6", linestyle=":", label="constant")
+    ax.axhline(biases_only(curve), color="0.3", linestyle="--", label="biases only")
+    ax.set(xscale="log", xlabel="variance", ylabel="RMSE", title=f"{curve.name} held out, seed {curve.seed}")
+    ax.legend(fontsize=7)
     drawn.savefig(path, dpi=110)
     plt.close(drawn)
