@@ -72,7 +72,7 @@ def latent(state, rng):
 
 def summaries(state):
     """Return numbers that see every block: columns, products of columns, hyperparameters, noise; none sees mu."""
-    found = [np.log(state.precision)]
+    found = [np.log(state.precision), 0.0 if state.cuts is None else state.cuts.thresholds[0]]
     for side, x, hyper, noise in zip(PROBLEM.sides, state.coordinates, state.hyper, state.noise, strict=True):
         n = side.num_vertices
         found += [*np.log((x**2).sum(axis=0)), *x[n], x[:n, 0] @ x[:n, 1], x[:n, 1] @ x[:n, 2], *x[0], x[:n, 1].sum()]
@@ -135,11 +135,13 @@ def rated(rng, *, graded):
             return state, PROBLEM._replace(values=y)
 
 
-def test_a_sweep_leaves_parameters_and_ratings_distributed_as_they_were(rng):
-    size, before, after = 500, [], []
+@pytest.mark.parametrize("graded", [False, True])
+def test_a_sweep_leaves_parameters_and_ratings_distributed_as_they_were(graded, rng):
+    size, before, after = 400, [], []
     for _ in range(size):
-        before.append(summaries(rated(rng, graded=False)[0]))
-        state, problem = rated(rng, graded=False)
+        state, problem = rated(rng, graded=graded)
+        before.append(summaries(state))
+        state, problem = rated(rng, graded=graded)
         for _ in range(2):
             state = gibbs.sweep(problem, state, rng)
         after.append(summaries(state))

@@ -37,7 +37,8 @@ def watched(chains: list[Kept], ratings: Ratings, likelihood: str) -> dict[str, 
     - ``prediction``, u_i . w_j and all, of fifty rated pairs;
     - ``bias_variance``, that of b_i + u_i . w over users and of c_j + u . w_j over items, w and u the mean factors;
     - ``factor_variance``, that of (u_i - u) . (w_j - w) over all pairs: sum_kl cov(u)_kl cov(w)_kl;
-    - ``noise_variance``, its geometric mean over users and items, or ``thresholds``.
+    - ``noise_variance``, its geometric mean over users and items; or ``thresholds``. Under the ordered probit all is
+      seen from the middle of the thresholds, in units of the noise's geometric mean.
 
     Users and items count in means and variances as often as they have ratings: of those with few, the prior decides.
     """
@@ -62,15 +63,20 @@ def _of_chain(
         covariances.append(np.matmul(centred.transpose(0, 2, 1), share[:, None] * centred))
         bias = rows[:, :, 0] + np.matmul(rows[:, :, 1:], other[:, :, None])[:, :, 0]
         biases.append((bias - (bias @ share)[:, None]) ** 2 @ share)
+    relative = np.log(chain.user_noise) @ shares[0] + np.log(chain.item_noise) @ shares[1]
+    graded = likelihood == "ordinal"
+    # Under the ordered probit, where is seen from the middle of the thresholds, and how far in units of the noise.
+    middle = chain.thresholds.mean(axis=1) if graded else 0.0 * relative
+    unit = np.exp(-0.5 * relative) if graded else np.ones_like(relative)
+    levels = chain.mean - middle
     found = {
-        "prediction": chain.mean[:, None] + chain.users[:, user, 0] + chain.items[:, item, 0] + products,
-        "bias_variance": np.stack(biases, axis=1),
-        "factor_variance": (covariances[0] * covariances[1]).sum(axis=(1, 2)),
+        "prediction": unit[:, None] * (levels[:, None] + chain.users[:, user, 0] + chain.items[:, item, 0] + products),
+        "bias_variance": unit[:, None] ** 2 * np.stack(biases, axis=1),
+        "factor_variance": unit**2 * (covariances[0] * covariances[1]).sum(axis=(1, 2)),
     }
-    if likelihood == "gaussian":
-        relative = np.log(chain.user_noise) @ shares[0] + np.log(chain.item_noise) @ shares[1]
-        return found | {"noise_variance": chain.noise_variance * np.exp(relative)}
-    return found | {"thresholds": chain.thresholds}
+    if graded:
+        return found | {"thresholds": unit[:, None] * (chain.thresholds - middle[:, None])}
+    return found | {"noise_variance": chain.noise_variance * np.exp(relative)}
 
 
 def worst_rhat(chains: list[Kept], ratings: Ratings, likelihood: str) -> float:

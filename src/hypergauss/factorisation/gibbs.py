@@ -224,7 +224,7 @@ def _draw_mean_and_noise(problem: Problem, state: State, equations: NormalEquati
 def _move(problem: Problem, state: State, rng: np.random.Generator) -> State:
     """Step along directions that predictions do not see; draw filters and variances given the columns."""
     if problem.biases:
-        state = trade_means(problem.sides, state, rng, mean_is_free=problem.grades is None)
+        state = trade_means(problem.sides, state, rng)
     state = turn_columns(problem.sides, balance_scales(state, rng), rng)
     for own, side in enumerate(problem.sides):
         drawn = state.coordinates[own][:, problem.free]

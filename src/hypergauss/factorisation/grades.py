@@ -20,7 +20,7 @@ from hypergauss.likelihoods.ordinal import log_probability_between
 #: Ratings whose predictors are computed at once.
 _CHUNK = 1 << 18
 #: Prior of the first threshold, normal around 0, and of the logarithms of gaps: standard deviation.
-_PRIOR_SPREAD = 3.0
+THRESHOLD_SPREAD = 3.0
 #: Steps of Metropolis a sweep.
 _STEPS = 2
 
@@ -140,4 +140,4 @@ def _from_coordinates(t: np.ndarray) -> np.ndarray:
 
 def _log_prior(thresholds: np.ndarray) -> float:
     """Return the log density in the coordinates, normal in each."""
-    return float(-0.5 * ((_coordinates(thresholds) / _PRIOR_SPREAD) ** 2).sum())
+    return float(-0.5 * ((_coordinates(thresholds) / THRESHOLD_SPREAD) ** 2).sum())

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hypergauss.factorisation.grades import THRESHOLD_SPREAD, Cuts
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Side
 
 if TYPE_CHECKING:
@@ -31,23 +32,20 @@ _WINDOW = 8
 _ANGLES, _LOG_SCALES = (0.003, 0.4), (0.02, 1.0)
 
 
-def trade_means(
-    sides: tuple[Side, Side], state: State, rng: np.random.Generator, *, mean_is_free: bool = True
-) -> State:
+def trade_means(sides: tuple[Side, Side], state: State, rng: np.random.Generator) -> State:
     """Move the means of items' factors against users' biases, and of users' factors against items' biases."""
     for own, other in ((0, 1), (1, 0)):
-        state = _trade(sides, state, own, other, rng, mean_is_free=mean_is_free)
+        state = _trade(sides, state, own, other, rng)
     return state
 
 
-def _trade(
-    sides: tuple[Side, Side], state: State, own: int, other: int, rng: np.random.Generator, *, mean_is_free: bool
-) -> State:
+def _trade(sides: tuple[Side, Side], state: State, own: int, other: int, rng: np.random.Generator) -> State:
     """Add d to the other side's columns, and take u d from the own side's bias.
 
     In whitened coordinates, in which the prior is standard normal, let A be the squared lengths of the constant under
     each column's prior, B its products with the columns, and Z = (z_0, Z_u) all own columns under the bias's. Then
-    -2 log p = d' (diag(A) + Z_u' Z_u) d + 2 d' (B - Z_u' z_0) + ..., and for d_0 alone A_0 d_0^2 + 2 B_0 d_0.
+    -2 log p = d' (diag(A) + Z_u' Z_u) d + 2 d' (B - Z_u' z_0) + ..., and for d_0 alone A_0 d_0^2 + 2 B_0 d_0, which mu,
+    or all thresholds with the latent values, make good.
     """
     x, mine = state.coordinates[other], state.coordinates[own]
     count = x.shape[1]
@@ -61,13 +59,19 @@ def _trade(
     root = np.linalg.cholesky(precision)
     white = rng.standard_normal((count,))
     step[1:] = np.linalg.solve(root.T, np.linalg.solve(root, z[:, 1:].T @ z[:, 0] - B[1:]) + white[1:])
-    if mean_is_free:
-        step[0] = -B[0] / A[0] + white[0] / np.sqrt(A[0])
+    # The mean has a flat prior; under the ordered probit all thresholds go along, and the first has a normal one.
+    first, known = (0.0, 0.0) if state.cuts is None else (state.cuts.thresholds[0], THRESHOLD_SPREAD**-2)
+    step[0] = -(B[0] + known * first) / (A[0] + known) + white[0] / np.sqrt(A[0] + known)
     moved = x + (one[:, None] * step).astype(x.dtype)
     mine = mine.copy()
     mine[:, 0] -= (mine[:, 1:].astype(np.float64) @ step[1:]).astype(mine.dtype)
     coordinates = (mine, moved) if own == 0 else (moved, mine)
-    return state._replace(coordinates=coordinates, mean=state.mean - float(step[0]))
+    state = state._replace(coordinates=coordinates)
+    if state.cuts is None:
+        return state._replace(mean=state.mean - float(step[0]))
+    return state._replace(
+        cuts=Cuts(state.cuts.latent + state.cuts.latent.dtype.type(step[0]), state.cuts.thresholds + step[0])
+    )
 
 
 def balance_scales(state: State, rng: np.random.Generator) -> State:
