@@ -117,6 +117,7 @@ MOVED = {
         "n_factors": 3,
         "inference": "map",
         "likelihood": "ordinal",
+        "noise": "common",
         "kernel": "independent",
         "biases": False,
         "mean": "zero",
@@ -136,6 +137,7 @@ MOVED = {
         "chains": 1,
         "warm_up": 3,
         "draws": 7,
+        "max_draws": 9,
         "thin": 2,
         "tolerance": 1e-6,
         "precision": "double",
@@ -263,7 +265,7 @@ def test_a_parameter_acts_or_is_refused(make, context, name):
 #: Parameters of `KPMF` that act in one way of inference alone.
 OF_DRAWS = (
     {"likelihood", "unobserved", "user_relations", "item_relations", "priors", "chains", "warm_up", "draws", "thin"}
-    | {"precision", "checkpoint", "checkpoint_every", "n_jobs"}
+    | {"noise", "max_draws", "precision", "checkpoint", "checkpoint_every", "n_jobs"}
 )  # fmt: skip
 OF_THE_MODE = {"mean", "nu", "lengthscale", "variance", "noise_variance", "inducing", "max_iterations"}
 _BOTH = {"n_factors", "inference", "kernel", "biases", "bounds", "rank", "size_exponent", "tolerance"}

@@ -71,7 +71,7 @@ def test_rows_of_an_update_are_drawn_from_what_they_are_given_all_else(model, mo
     row = int(model.users_.get_loc(3))
     mine = table.user == row
     others = np.concatenate([table.item[mine], model.items_.get_indexer(ITEM[own])])
-    measured = Measured(others, np.concatenate([table.values[mine], VALUE[own]]))
+    measured = Measured(others, np.concatenate([table.values[mine], VALUE[own]]), row)
     prior = row_prior(side_draws(before, 0), model.grounds_[0], row, others)
     exact = row_posterior(before, 0, prior, measured, model.scale_, None)
     after = together(model.update(*named(own), random_state=0).draws_)

@@ -118,7 +118,9 @@ def test_relations_alone_tell_of_a_newcomer():
     value = 3 + np.where((camp[user] + item) % 2 == 0, 1.0, -1.0) + 0.3 * rng.standard_normal(len(user))
     H = Hypergraph.from_edges({"left": np.flatnonzero(camp == 0), "right": np.flatnonzero(camp == 1)})
     old = user < 70
-    model = KPMF(2, user_relations={"camp": H.without(vertices=range(70, 80))}, warm_up=150, random_state=0)
+    model = KPMF(
+        2, user_relations={"camp": H.without(vertices=range(70, 80))}, warm_up=150, draws=60, chains=2, random_state=0
+    )
     model.fit(user[old], item[old], value[old])
     errors = {"relations": [], "prior": []}
     for newcomer in range(70, 80):

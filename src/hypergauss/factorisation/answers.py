@@ -39,6 +39,7 @@ class Answers:
     draws_: list[Kept]
     mode_: Mode
     ratings_: Ratings
+    cells_: Ratings | None
     bounds_: tuple[float, float] | None
     scale_: Scale
     levels_: np.ndarray | None
@@ -97,9 +98,10 @@ class Answers:
         """Return what is identified of the draws as ArviZ's ``InferenceData``, for R-hat and effective sample sizes.
 
         Factors can turn and change sign without changing a prediction, so predictions stand for them: those of fifty
-        rated pairs, the variances of biases, of u_i . w_j and of the noise, and the thresholds.
+        rated pairs, the variances of biases (with what the other side's mean factors add to them), of the centred
+        factors' products and of the noise, and the thresholds.
         """
-        return identified(self._kept(), self.ratings_, self.likelihood)
+        return identified(self._kept(), self._explained(), self.likelihood)
 
     def relation_weights(self) -> pd.DataFrame:
         """Return mean and standard deviation of each relation's weight, as a multiple of a column's variance."""
@@ -121,6 +123,10 @@ class Answers:
         if self.inference != "gibbs":
             raise ValueError("There are draws only with inference='gibbs'.")
         return self.draws_
+
+    def _explained(self) -> Ratings:
+        """Return the ratings that draws explain, or with likelihood="implicit" events and the sample of others."""
+        return self.ratings_ if self.cells_ is None else self.cells_
 
     def _prediction(self) -> Prediction:
         check_is_fitted(self, "users_")

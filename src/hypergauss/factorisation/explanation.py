@@ -76,7 +76,7 @@ def explain(
     """Take apart the prediction of an item's row by a user's row."""
     user, item = pair
     chosen = np.flatnonzero((ratings.user == user) & (ratings.item != item))
-    measured = Measured(ratings.item[chosen], ratings.values[chosen])
+    measured = Measured(ratings.item[chosen], ratings.values[chosen], user)
     prior = row_prior(side_draws(kept, 0), grounds[0], user, ratings.item[ratings.user == user])
     sites = row_sites(kept, 0, prior, measured, rules.scale, rules.levels)
     covariance = condition(prior, sites).covariance

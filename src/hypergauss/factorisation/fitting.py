@@ -37,6 +37,7 @@ def gibbs_problem(
     *,
     n_factors: int,
     likelihood: str,
+    noise: str,
     kernel: str,
     biases: bool,
     rank: int | str | None,
@@ -66,7 +67,10 @@ def gibbs_problem(
     spread = float(explained.values.std())
     scale = Scale(float(explained.values.mean()), spread if spread > 0 else 1.0)
     values = ((explained.values - scale.center) / scale.spread).astype(dtype)
-    return gibbs.Problem(sides, views(explained, dtype), values, grades, n_factors, biases, tolerance), scale
+    problem = gibbs.Problem(
+        sides, views(explained, dtype), values, grades, n_factors, biases, tolerance, noise == "individual"
+    )
+    return problem, scale
 
 
 def fixed_kernels(

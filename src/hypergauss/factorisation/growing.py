@@ -131,13 +131,16 @@ def _joined(before: Ratings, users: Iterable, items: Iterable, values: np.ndarra
 
 
 def _with_rows(kept: Kept, shape: tuple[int, int]) -> Kept:
-    """Return draws with rows of zeros for newcomers, and arrays that may be written to."""
-    grown = []
-    for rows, size in zip((kept.users, kept.items), shape, strict=True):
-        more = np.zeros((rows.shape[0], size - rows.shape[1], rows.shape[2]), rows.dtype)
+    """Return draws with rows of zeros and unknown noise for newcomers, and arrays that may be written to."""
+    grown, noise = [], []
+    sides = zip((kept.users, kept.items), (kept.user_noise, kept.item_noise), kept.lone_noise.T, shape, strict=True)
+    for rows, own, lone, size in sides:
+        count = size - rows.shape[1]
+        more = np.zeros((rows.shape[0], count, rows.shape[2]), rows.dtype)
         grown.append(np.concatenate([rows, more], axis=1))
+        noise.append(np.concatenate([own, np.repeat(lone[:, None], count, axis=1).astype(own.dtype)], axis=1))
     smooth = {name: getattr(kept, name).copy() for name in ("user_smooth", "item_smooth")}
-    return kept._replace(users=grown[0], items=grown[1], **smooth)
+    return kept._replace(users=grown[0], items=grown[1], user_noise=noise[0], item_noise=noise[1], **smooth)
 
 
 def _redrawn(
@@ -155,7 +158,7 @@ def _redrawn(
     own, other = (table.user, table.item) if side == 0 else (table.item, table.user)
     for row in rows:
         chosen = np.flatnonzero((own == row) & counted)
-        measured = Measured(other[chosen], table.values[chosen])
+        measured = Measured(other[chosen], table.values[chosen], int(row))
         draws = side_draws(kept, side)
         prior = row_prior(draws, ground, int(row), measured.others)
         drawn = row_posterior(kept, side, prior, measured, rules.scale, rules.levels).draw(rng)

@@ -20,7 +20,6 @@ from hypergauss.factorisation.grounds import relation_row
 from hypergauss.factorisation.implicit import check_given, watched_and_not
 from hypergauss.factorisation.named_predictions import Prediction, together
 from hypergauss.factorisation.newcomers import NewcomerPredictive, row_posterior, side_draws
-from hypergauss.factorisation.ratings import Ratings
 from hypergauss.factorisation.row_priors import Ground
 from hypergauss.hypergraph.names import as_list, locate
 
@@ -33,11 +32,11 @@ class Growth(Answers):
 
     The other side's rows, hyperparameters and noise stay as they were drawn: under each draw the newcomer's row has the
     prior that the hypergraph gives to a vertex with these memberships, and is conditioned on its ratings. That is a
-    refit, but for what the newcomer would tell of everybody else and for sizes of hyperedges, which stay.
+    refit, but for what the newcomer would tell of everybody else and of its own noise, which is that of one of whom
+    nothing is known, and for sizes of hyperedges, which stay.
     """
 
     grounds_: tuple[Ground, Ground]
-    cells_: Ratings | None
 
     @overload
     def predict_new(
@@ -202,9 +201,7 @@ class Growth(Answers):
             int(locate(index, [name], argument=argument, owner="the fit", cure="Bring them in by `update`.")[0])
             for argument, name, index in (("user", user, self.users_), ("item", item, self.items_))
         ]
-        cells = self.cells_ if self.likelihood == "implicit" else self.ratings_
-        assert cells is not None
-        return explain(kept, cells, self._rules(), self.grounds_, (rows[0], rows[1]))
+        return explain(kept, self._explained(), self._rules(), self.grounds_, (rows[0], rows[1]))
 
     def _predicted_new(
         self,

@@ -17,6 +17,7 @@ from hypergauss import _checks
 from hypergauss.factorisation.answers import RandomState
 from hypergauss.factorisation.chains import check_schedule, sample
 from hypergauss.factorisation.checkpoints import Checkpoint, fingerprint
+from hypergauss.factorisation.convergence import worst_rhat
 from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem, progress
 from hypergauss.factorisation.grounds import make_grounds
 from hypergauss.factorisation.growth import Growth
@@ -34,6 +35,7 @@ from hypergauss.learning.priors import LogNormal
 _SETTINGS = (
     "n_factors",
     "likelihood",
+    "noise",
     "unobserved",
     "kernel",
     "biases",
@@ -69,6 +71,8 @@ class KPMF(Growth, BaseEstimator):
     likelihood : {"gaussian", "ordinal", "implicit"}
         Noise, or an ordered probit whose thresholds are drawn too ("gibbs" only). "implicit" explains what was watched
         at all, without ratings: predictions are probabilities.
+    noise : {"individual", "common"}
+        Whether users and items have variances of noise of their own, around a common one, or all the same ("gibbs").
     kernel : {"matern", "diffusion", "independent"}
         "diffusion" is exp(-0.01 L) with the Laplacian L = D - W of the weighted clique expansion ("map" only).
         "independent" ignores the hypergraph.
@@ -97,10 +101,14 @@ class KPMF(Growth, BaseEstimator):
         Numbers of inducing users and items, selected as in section 3.1 of the paper ("map").
     max_iterations : int
         Steps of alternation at most ("map").
-    chains, warm_up, draws, thin : int
-        Chains, sweeps of each thrown away at first, draws kept of each, and sweeps for each draw ("gibbs"). Chains
-        start from functions that are smooth on the hypergraph: where ratings follow it little, they may need some
-        hundred sweeps to leave them, and `inference_data` shows it.
+    chains, warm_up, thin : int
+        Chains, sweeps of each thrown away at first, and sweeps for each draw ("gibbs").
+    draws : int or "auto"
+        Draws kept of each chain. "auto" draws until the chains agree: until R-hat of predictions, noise (or
+        thresholds), identified biases and the factors' variance, looked at after every 50 draws, is at most 1.05
+        ("gibbs").
+    max_draws : int
+        At most so many draws of each chain with ``draws="auto"``; if chains disagree then, a warning says so.
     tolerance : float
         Of conjugate gradients: the size of the residual, relative to that of the right-hand side. The mode is found
         with 1e-4 at least.
@@ -163,6 +171,7 @@ class KPMF(Growth, BaseEstimator):
         *,
         inference: str = "gibbs",
         likelihood: str = "gaussian",
+        noise: str = "individual",
         kernel: str = "matern",
         biases: bool = True,
         mean: str = "learned",
@@ -179,9 +188,10 @@ class KPMF(Growth, BaseEstimator):
         noise_variance: float = 1.0,
         inducing: tuple[int, int] | None = None,
         max_iterations: int = 100,
-        chains: int = 2,
+        chains: int = 4,
         warm_up: int = 40,
-        draws: int = 60,
+        draws: int | str = "auto",
+        max_draws: int = 400,
         thin: int = 1,
         tolerance: float = 3e-3,
         precision: str = "single",
@@ -194,6 +204,7 @@ class KPMF(Growth, BaseEstimator):
         self.n_factors = n_factors
         self.inference = inference
         self.likelihood = likelihood
+        self.noise = noise
         self.kernel = kernel
         self.biases = biases
         self.mean = mean
@@ -213,6 +224,7 @@ class KPMF(Growth, BaseEstimator):
         self.chains = chains
         self.warm_up = warm_up
         self.draws = draws
+        self.max_draws = max_draws
         self.thin = thin
         self.tolerance = tolerance
         self.precision = precision
@@ -260,7 +272,7 @@ class KPMF(Growth, BaseEstimator):
         relations: tuple[Relations, Relations],
         rng: np.random.RandomState,
     ) -> None:
-        schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin)
+        schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin, self.max_draws)
         cells, rate = table, 1.0
         if self.likelihood == "implicit":
             cells, rate = with_unobserved(table, self.unobserved, np.random.default_rng(rng.randint(2**31)))
@@ -269,6 +281,7 @@ class KPMF(Growth, BaseEstimator):
             relations,
             n_factors=self.n_factors,
             likelihood=self.likelihood,
+            noise=self.noise,
             kernel=self.kernel,
             biases=self.biases,
             rank=self.rank,
@@ -288,6 +301,7 @@ class KPMF(Growth, BaseEstimator):
                 n_jobs=self.n_jobs,
                 checkpoint=checkpoint,
                 report=report,
+                disagreement=lambda kept: worst_rhat(kept, cells, self.likelihood),
             )
         self.scale_, self.levels_ = scale._replace(rate=rate), None if problem.grades is None else problem.grades.levels
         self.cells_ = cells if self.likelihood == "implicit" else None

@@ -147,6 +147,9 @@ def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool)
         item_smooth=no_modes,
         user_slack=no_modes,
         item_slack=no_modes,
+        user_noise=np.ones((1, len(mode.users))),
+        item_noise=np.ones((1, len(mode.items))),
+        lone_noise=np.ones((1, 2)),
     )
 
 

@@ -22,10 +22,14 @@ _CHUNK = 512
 
 
 class Measured(NamedTuple):
-    """Ratings that one row has: rows of the other side, and values on the scale of ratings."""
+    """Ratings that one row has: rows of the other side, and values on the scale of ratings.
+
+    ``row`` is the row itself, or -1 for one that the draws do not have.
+    """
 
     others: np.ndarray
     values: np.ndarray
+    row: int = -1
 
 
 def side_draws(kept: Kept, side: int) -> SideDraws:
@@ -35,9 +39,14 @@ def side_draws(kept: Kept, side: int) -> SideDraws:
     return SideDraws(kept.items, kept.lone_items, kept.item_smooth, kept.item_slack)
 
 
-def noise_variances(kept: Kept, others: np.ndarray) -> np.ndarray:
-    """Return the variance of the noise of ratings with rows of the other side, shape (S, n)."""
-    return np.repeat(kept.noise_variance[:, None], len(others), axis=1)
+def noise_variances(kept: Kept, side: int, others: np.ndarray, row: int = -1) -> np.ndarray:
+    """Return the variance of the noise of ratings that a row has with rows of the other side, shape (S, n).
+
+    It is the common one times the row's own and the others'; a newcomer (-1) has that of one of whom nothing is known.
+    """
+    own, theirs = (kept.item_noise, kept.user_noise) if side else (kept.user_noise, kept.item_noise)
+    mine = kept.lone_noise[:, side] if row < 0 else own[:, row]
+    return (kept.noise_variance * mine)[:, None] * theirs[:, others]
 
 
 def row_sites(
@@ -45,7 +54,7 @@ def row_sites(
 ) -> Sites:
     """Return a row's ratings as measurements of z . x: as they are, or for grades by expectation propagation."""
     z, offset = features(kept, side, measured.others)
-    noise = noise_variances(kept, measured.others)
+    noise = noise_variances(kept, side, measured.others, measured.row)
     if levels is None:
         y = (measured.values - scale.center) / scale.spread - offset
         return Sites(z, y, 1.0 / noise)
@@ -72,28 +81,28 @@ class NewcomerPredictive(Predictive):
         """Return the probability of each level, all draws at once."""
         found = []
         for part in _parts(user if self._side else item):
-            mean, variance = self._batch(part)
-            z = (self.kept.thresholds[:, None] - mean[:, :, None]) / np.sqrt(
-                noise_variances(self.kept, part) + variance
-            )[:, :, None]
+            mean, variance, noise = self._batch(part)
+            z = (self.kept.thresholds[:, None] - mean[:, :, None]) / np.sqrt(noise + variance)[:, :, None]
             cumulative = np.pad(ndtr(z), ((0, 0), (0, 0), (1, 1)), constant_values=((0, 0), (0, 0), (0.0, 1.0)))
             found.append(at_rate(np.diff(cumulative, axis=2), self.scale.rate).mean(axis=0))
         return np.concatenate(found)
 
     def _predictors(self, user: np.ndarray, item: np.ndarray) -> Iterator[Predictor]:
         found = [self._batch(part) for part in _parts(user if self._side else item)]
-        mean, variance = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
-        return (Predictor(*each) for each in zip(mean, variance, strict=True))
+        joined = (np.concatenate(part, axis=1) for part in zip(*found, strict=True))
+        return (Predictor(*each) for each in zip(*joined, strict=True))
 
     def _predictor(self, number: int, user: np.ndarray, item: np.ndarray) -> Predictor:
         one = Kept(*(part[number : number + 1] for part in self.kept))
         row = RowPosterior(*(part[number : number + 1] for part in self._row))
         return next(iter(NewcomerPredictive(one, self._side, row, self.scale, self.levels)._predictors(user, item)))
 
-    def _batch(self, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _batch(self, others: np.ndarray) -> Predictor:
+        """Return what is known of ratings with some rows under all draws, shape (S, n) each."""
         z, offset = features(self.kept, self._side, others)
         mean = offset + np.matmul(z, self._row.mean[:, :, None])[:, :, 0]
-        return mean, np.einsum("snk,snk->sn", np.matmul(z, self._row.covariance), z)
+        variance = np.einsum("snk,snk->sn", np.matmul(z, self._row.covariance), z)
+        return Predictor(mean, variance, noise_variances(self.kept, self._side, others))
 
 
 def _parts(rows: np.ndarray) -> list[np.ndarray]:

@@ -11,6 +11,7 @@ from hypergauss.factorisation.fitting import MODE_TOLERANCE, PRECISIONS
 _CHOICES = {
     "inference": ("gibbs", "map"),
     "likelihood": ("gaussian", "ordinal", "implicit"),
+    "noise": ("individual", "common"),
     "kernel": ("matern", "diffusion", "independent"),
     "mean": ("learned", "zero"),
     "precision": tuple(PRECISIONS),
@@ -38,6 +39,8 @@ _NEEDS = {
     "chains": _BY_DRAWS,
     "warm_up": _BY_DRAWS,
     "draws": _BY_DRAWS,
+    "max_draws": _BY_DRAWS,
+    "noise": _Needs(("gibbs",), instead="'map' has one variance, `noise_variance`."),
     "thin": _BY_DRAWS,
     "n_jobs": _BY_DRAWS,
     "precision": _Needs(("gibbs",), instead="'map' always has double precision."),
@@ -85,6 +88,11 @@ def check_settings(settings: Mapping[str, Any], usual: Mapping[str, Any]) -> Non
         raise ValueError("`kernel='diffusion'` needs inference='map'; 'matern' draws nu, to which infinity belongs.")
     for name, needs in _NEEDS.items():
         _check_acts(name, needs, settings, usual)
+    if settings["draws"] != "auto" and settings["max_draws"] != usual["max_draws"]:
+        raise ValueError(
+            f"`max_draws` needs draws='auto'. Got {settings['max_draws']!r} and draws={settings['draws']!r}. Leave it "
+            "out."
+        )
     if settings["checkpoint"] is None and settings["checkpoint_every"] != usual["checkpoint_every"]:
         raise ValueError(
             f"`checkpoint_every` needs a file to write to. Got {settings['checkpoint_every']!r} and no `checkpoint`. "

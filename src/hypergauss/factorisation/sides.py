@@ -22,8 +22,8 @@ _NU = (0.5, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 25.0, 50.0, np.inf)
 _LENGTHSCALES = np.geomspace(0.5, 20.0, 150)
 #: What stands for an infinite nu under its prior: past this, filters hardly differ.
 _LARGE_NU = 200.0
-#: Chains start from smooth functions and find detail in time; from rough ones, fitted to noise, they return slowly.
-_START = (50.0, 8.0)
+#: Chains start from functions of this filter: smooth enough not to fit chance, rough enough to see detail at once.
+_START = (12.0, 8.0)
 PRIORS = {"nu": LogNormal(3.0, 1.5), "lengthscale": LogNormal(3.0, 1.0)}
 
 

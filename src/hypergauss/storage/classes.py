@@ -155,6 +155,7 @@ def _check_kpmf(held: KPMF) -> None:
         for chain in held.draws_:
             draws = len(chain.mean)
             fits &= chain.users.shape == (draws, shape[0], columns) and chain.items.shape == (draws, shape[1], columns)
+            fits &= (chain.user_noise.shape, chain.item_noise.shape) == ((draws, shape[0]), (draws, shape[1]))
             fits &= all(len(part) == draws for part in chain)
         fits &= len(held.draws_) > 0 and len(held.grounds_) == 2
     else:
