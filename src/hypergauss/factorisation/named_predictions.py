@@ -153,8 +153,14 @@ def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool)
     )
 
 
-def together(chains: list[Kept], *, without: str | None = None) -> Kept:
-    """Return the draws of all chains, one after the other; without the rows of "users" or "items" if these are idle."""
+def together(chains: list[Kept], *, without: str | None = None, most: int | None = None) -> Kept:
+    """Return the draws of all chains, one after the other; without the rows of "users" or "items" if these are idle.
+
+    If there are more than so many draws, every second, third, ... of each chain stands for them.
+    """
+    if most is not None:
+        step = -(-sum(len(chain.mean) for chain in chains) // most)
+        chains = [Kept(*(part[::step] for part in chain)) for chain in chains]
     if without is not None:
         chains = [chain._replace(**{without: getattr(chain, without)[:, :0]}) for chain in chains]
     return Kept(*(np.concatenate(part) for part in zip(*chains, strict=True)))
