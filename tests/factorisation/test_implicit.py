@@ -8,6 +8,7 @@ from scipy.special import ndtr
 import hypergauss as hg
 from hypergauss import KPMF
 from hypergauss.exceptions import UnseenWarning
+from hypergauss.factorisation.convergence import watched
 from hypergauss.factorisation.implicit import _sampled, with_unobserved
 from hypergauss.factorisation.predictive import at_rate, log_at_rate
 from hypergauss.factorisation.ratings import tabulate
@@ -22,7 +23,7 @@ WATCHED = RNG.random(P.shape) < P
 HELD_OUT = WATCHED & (RNG.random(P.shape) < 0.3)
 TRAIN = WATCHED & ~HELD_OUT
 USER, ITEM = np.nonzero(TRAIN)
-OPTIONS = {"n_factors": 3, "likelihood": "implicit", "warm_up": 80, "draws": 60, "random_state": 0}
+OPTIONS = {"n_factors": 3, "likelihood": "implicit", "chains": 2, "warm_up": 80, "draws": 60, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,15 @@ def test_an_explanation_counts_what_was_watched_and_what_was_not(model):
     assert set(found.items["rating"]) == {0.0, 1.0}
     total = found.mean + found.item_bias + found.expected + found.items["contribution"].sum()
     assert found.prediction == pytest.approx(total)
+
+
+def test_chains_are_compared_by_what_events_and_others_identify(model):
+    found = watched(model.draws_, model.cells_, "implicit")
+    assert set(found) == {"prediction", "bias_variance", "factor_variance", "thresholds"}
+    # A level that goes from the mean to the threshold changes no probability, and nothing that is watched.
+    moved = [chain._replace(mean=chain.mean + 3, thresholds=chain.thresholds + 3) for chain in model.draws_]
+    again = watched(moved, model.cells_, "implicit")
+    assert all(np.allclose(again[name], found[name], atol=1e-5) for name in found)
 
 
 def test_it_comes_back_from_a_file(model, tmp_path):

@@ -8,6 +8,9 @@ import pytest
 
 from hypergauss import KPMF, Hypergraph
 from hypergauss.exceptions import UnseenWarning
+from hypergauss.factorisation.named_predictions import together
+from hypergauss.factorisation.newcomers import Measured, row_posterior
+from hypergauss.factorisation.row_priors import RowPrior
 from tests.factorisation.problems import random_ratings
 
 USER, ITEM, VALUE = random_ratings(60, 40, 0.4, seed=3)
@@ -85,6 +88,38 @@ def test_a_new_item_is_predicted_from_its_first_ratings(model):
     assert np.sqrt((error**2).mean()) < 0.85 * np.sqrt((without**2).mean())
 
 
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("row", [-1, 7])
+def test_ratings_count_by_the_noise_of_both_who_have_them(model, side, row):
+    """One row against a dense regression, draw by draw, with weights written out here."""
+    kept, rng = together(model.draws_), np.random.default_rng(0)
+    assert kept.user_noise.std(axis=1).min() > 0
+    others, values = np.array([3, 1, 8]), np.array([2.0, 4.5, 3.0])
+    prior = RowPrior(rng.standard_normal((160, 4)), rng.gamma(2.0, size=(160, 4)))
+    found = row_posterior(kept, side, prior, Measured(others, values, row), model.scale_, None)
+    theirs = (kept.items, kept.users)[side]
+    own_noise, their_noise = (kept.user_noise, kept.item_noise)[:: 1 - 2 * side]
+    for draw in (0, 80, 159):
+        mine = kept.lone_noise[draw, side] if row < 0 else own_noise[draw, row]
+        noise = np.diag(kept.noise_variance[draw] * mine * their_noise[draw, others])
+        Z = np.column_stack([np.ones(3), theirs[draw, others, 1:]])
+        y = (values - model.scale_.center) / model.scale_.spread - kept.mean[draw] - theirs[draw, others, 0]
+        P = np.diag(prior.variance[draw])
+        gain = P @ Z.T @ np.linalg.inv(Z @ P @ Z.T + noise)
+        assert np.allclose(found.mean[draw], prior.mean[draw] + gain @ (y - Z @ prior.mean[draw]), atol=1e-5)
+        assert np.allclose(found.covariance[draw], P - gain @ Z @ P, atol=1e-5)
+
+
+def test_of_many_draws_some_of_every_chain_stand_for_all(model, monkeypatch):
+    some = together(model.draws_, most=50)
+    assert np.array_equal(some.mean, np.concatenate([chain.mean[::4] for chain in model.draws_]))
+    given = GIVEN & (USER == 55)
+    mean, std = model.predict_new(ITEM[given], VALUE[given], return_std=True)
+    monkeypatch.setattr("hypergauss.factorisation.growth._MOST_DRAWS", 50)
+    fewer = model.predict_new(ITEM[given], VALUE[given])
+    assert 0 < np.abs(fewer - mean).max() < 4 * std.max() / np.sqrt(40)
+
+
 def test_recommendations_for_a_newcomer_are_the_best_of_their_predictions(model):
     given = GIVEN & (USER == 55)
     table = model.recommend_new(ITEM[given], VALUE[given], 5)
@@ -104,9 +139,9 @@ def test_the_model_stays_as_it_was(model):
 
 def test_a_newcomer_without_anything_is_the_prior_and_says_so(model):
     with pytest.warns(UnseenWarning, match=r"it has rated nothing, and no relation tells of it.*those of the prior"):
-        nothing = model.predict_new([], [], [3, 4])
+        nothing = model.predict_new([], [], [3, 4], return_std=True)
     with pytest.warns(UnseenWarning):
-        assert np.allclose(nothing, model.predict([999, 999], [3, 4]))
+        assert np.allclose(nothing, model.predict([999, 999], [3, 4], return_std=True))
     with pytest.warns(UnseenWarning, match="no user has rated it"):
         model.predict_new_item([], [], [3, 4])
 

@@ -21,6 +21,7 @@ FACTORISATIONS = {
     "as it is": {},
     "with a relation": {"user_relations": {"half": RELATION}},
     "ordinal": {"likelihood": "ordinal"},
+    "common noise": {"noise": "common"},
     "independent": {"kernel": "independent", "biases": False},
     "mode": {"inference": "map"},
 }
@@ -47,6 +48,11 @@ def test_a_factorisation_predicts_the_same_to_the_last_digit(tmp_path, options):
     assert again.recommend(3, 4).equals(model.recommend(3, 4))
     if options.get("inference") == "map":
         return
+    for ours, theirs in zip(again.draws_, model.draws_, strict=True):
+        for name, part in ours._asdict().items():
+            whole = getattr(theirs, name)
+            assert part.dtype == whole.dtype, name
+            assert np.array_equal(part, whole), name
     films, ratings = ["film 1", "film 5"], [4, 2]
     assert np.array_equal(again.predict_new(films, ratings), model.predict_new(films, ratings))
     assert str(again.explain(3, "film 1")) == str(model.explain(3, "film 1"))
