@@ -100,8 +100,8 @@ class DenseGibbs:
 def summaries_of(eta, tau, f):
     """Return what can be compared: predictions, the noise, and the size of factors' products.
 
-    Sizes are on a scale without heavy tails; users' factors alone could grow at the expense of items'. Biases alone trade
-    with means of factors, which the dense sampler does too slowly to tell: 16,000 of its draws are worth some fifty.
+    Sizes are on a scale without heavy tails; users' factors alone could grow at the expense of items'. Biases alone
+    trade with means of factors, which the dense sampler does too slowly to tell: 16,000 draws are worth some fifty.
     """
     squares = [np.log((part**2).mean(axis=0)) for part in f]
     return np.concatenate([eta, [tau, squares[0][1] + squares[1][1]]])
