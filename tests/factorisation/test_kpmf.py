@@ -513,7 +513,7 @@ def test_a_parameter_that_would_not_act_is_refused(options, message):
 
 def test_chains_that_agree_stop_and_others_are_told_of():
     data = (USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
-    with pytest.warns(SamplingWarning, match=r"The 2 chains disagree after 3 draws each: the worst R-hat is inf"):
+    with pytest.warns(SamplingWarning, match=r"The 4 chains disagree after 3 draws each: the worst R-hat is inf"):
         KPMF(2, warm_up=1, max_draws=3, random_state=0).fit(*data)
     with pytest.raises(ValueError, match=r"`draws` must be one of 'auto'"):
         KPMF(2, draws="many", random_state=0).fit(*data)

@@ -315,6 +315,8 @@ def draw_expansion(
     xi = factors / hyper.expansion.astype(factors.dtype)
     precision = np.eye(xi.shape[1]) + np.einsum("nk,nkl,nl->kl", xi, gram, xi, optimize=True).astype(np.float64)
     linear_term = np.einsum("nk,nk->k", xi, linear).astype(np.float64)
+    # Sums in single precision may miss being positive definite, by less than this share of the diagonal.
+    precision[np.diag_indices(len(precision))] *= 1.0 + 100 * np.finfo(gram.dtype).eps
     root = np.linalg.cholesky(precision)
     white = rng.standard_normal(len(precision))
     return np.linalg.solve(root.T, np.linalg.solve(root, linear_term) + white)
