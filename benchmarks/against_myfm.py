@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks.common import environment, fresh, is_quick, publish, table, verdict
 from hypergauss.datasets import fetch_movielens_100k
-from hypergauss.experiments.movielens import splits
+from hypergauss.experiments.movielens_splits import splits
 
 OURS, MYFM = "KPMF", "myFM, rank 10"
 OURS_ORDERED, MYFM_ORDERED = "KPMF, ordered probit", "myFM, ordered probit"

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hypergauss import Hypergraph, SpectralEmbedding, save
 from hypergauss.cli import main, recommend, targets
 
 
@@ -71,7 +72,61 @@ def test_the_column_of_users_is_gone_through_once_however_many_are_asked_for(rat
             return pd.DataFrame({"item": ["i0"], "rating": [3.0], "std": [1.0]})
 
     table = pd.read_csv(ratings)
-    monkeypatch.setattr(targets, "ratings", lambda _: (Counted(table["user"]), table["item"], table["rating"]))
+    monkeypatch.setattr(targets, "ratings", lambda *_: (Counted(table["user"]), table["item"], table["rating"]))
     monkeypatch.setattr("hypergauss.cli.recommend.KPMF", Nobody)
     assert main(["recommend", "--ratings", str(ratings)]) == 0
     assert Counted.passes <= 1
+
+
+@pytest.fixture
+def newcomers(tmp_path):
+    path = tmp_path / "new.csv"
+    rows = [("ann", "i0", 5), ("ann", "i2", 5), ("ann", "i1", 1), ("ann", "i3", 1), ("bob", "i1", 5)]
+    pd.DataFrame(rows, columns=["user", "item", "rating"]).to_csv(path, index=False)
+    return path
+
+
+def test_newcomers_get_their_lists_from_a_saved_model(ratings, newcomers, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(recommend, "KPMF", partial(recommend.KPMF, chains=2, warm_up=60, draws=40))
+    model = tmp_path / "m.hypergauss"
+    assert main(["recommend", "--ratings", str(ratings), "--user", "u0", "--save", str(model), "--json"]) == 0
+    fitted = json.loads(capsys.readouterr().out)["recommendations"]
+    monkeypatch.undo()
+    assert main(["recommend", "--model", str(model), "--user", "u0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["recommendations"] == fitted
+    assert main(["recommend", "--model", str(model), "--new", str(newcomers), "-n", "4", "--json"]) == 0
+    found = pd.DataFrame(json.loads(capsys.readouterr().out)["recommendations"])
+    assert found["user"].unique().tolist() == ["ann", "bob"]
+    of_ann = found[found["user"] == "ann"]
+    assert not set(of_ann["item"]) & {"i0", "i1", "i2", "i3"}
+    assert all(int(item[1:]) % 2 == 0 for item in of_ann["item"])
+    assert main(["recommend", "--ratings", str(ratings), "--save", str(model)]) == 1
+    assert "--overwrite" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "need --ratings FILE or --model FILE"),
+        (["--model", "m", "--ratings", "r"], "need --ratings FILE or --model FILE"),
+        (["--model", "m", "--factors", "3"], "--factors goes with --ratings"),
+        (["--model", "m", "--save", "x"], "--save goes with --ratings"),
+    ],
+)
+def test_a_source_is_one_of_two(arguments, message, capsys):
+    assert main(["recommend", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_newcomer_who_is_known_is_refused(ratings, newcomers, capsys):
+    table = pd.read_csv(newcomers)
+    table.assign(user="u3").drop_duplicates("item").to_csv(newcomers, index=False)
+    assert main(["recommend", "--ratings", str(ratings), "--new", str(newcomers)]) == 1
+    assert "'u3' was" in capsys.readouterr().err
+
+
+def test_a_model_of_something_else_is_refused(tmp_path, capsys):
+    path = tmp_path / "m.hypergauss"
+    save(SpectralEmbedding(1).fit(Hypergraph.from_edges([["a", "b"], ["b", "c"]])), path)
+    assert main(["recommend", "--model", str(path)]) == 1
+    assert "holds a SpectralEmbedding" in capsys.readouterr().err

@@ -51,7 +51,7 @@ def _mapped(model):
 
 
 def _rated(model):
-    fitted = model.fit(USERS, ITEMS, RATINGS)
+    fitted = model.fit(USERS, ITEMS, None if model.likelihood == "implicit" else RATINGS)
     return list(fitted.predict(USERS, ITEMS[::-1], return_std=True))
 
 
@@ -117,10 +117,12 @@ MOVED = {
         "n_factors": 3,
         "inference": "map",
         "likelihood": "ordinal",
+        "noise": "common",
         "kernel": "independent",
         "biases": False,
         "mean": "zero",
         "bounds": (1, 3.1),
+        "unobserved": 0.5,
         "user_relations": {"other": RELATION},
         "item_relations": {"same": RELATION},
         "rank": 3,
@@ -135,6 +137,7 @@ MOVED = {
         "chains": 1,
         "warm_up": 3,
         "draws": 7,
+        "max_draws": 9,
         "thin": 2,
         "tolerance": 1e-6,
         "precision": "double",
@@ -174,6 +177,7 @@ CONTEXTS = {
     KPMF: {
         "usual": {},
         "grades": {"likelihood": "ordinal"},
+        "events": {"likelihood": "implicit"},
         # Without a hypergraph the preconditioner is the system's inverse, and one step meets any tolerance.
         "independent": {"kernel": "independent", "tolerance": 3e-3},
         "mode": {"inference": "map"},
@@ -256,6 +260,29 @@ def test_a_parameter_acts_or_is_refused(make, context, name):
         with _naming(name):
             after = answers(make, {**context, name: MOVED[make][name]})
         assert not same(before, after), "accepted, and ignored"
+
+
+#: Parameters of `KPMF` that act in one way of inference alone.
+OF_DRAWS = (
+    {"likelihood", "unobserved", "user_relations", "item_relations", "priors", "chains", "warm_up", "draws", "thin"}
+    | {"noise", "max_draws", "precision", "checkpoint", "checkpoint_every", "n_jobs"}
+)  # fmt: skip
+OF_THE_MODE = {"mean", "nu", "lengthscale", "variance", "noise_variance", "inducing", "max_iterations"}
+_BOTH = {"n_factors", "inference", "kernel", "biases", "bounds", "rank", "size_exponent", "tolerance"}
+
+
+def test_each_parameter_of_a_factorisation_belongs_to_draws_to_the_mode_or_to_both():
+    assert set(KPMF._get_param_names()) == OF_DRAWS | OF_THE_MODE | _BOTH | {"show_progress", "random_state"}
+
+
+@pytest.mark.parametrize(
+    ("inference", "name"),
+    [("map", name) for name in sorted(OF_DRAWS)] + [("gibbs", name) for name in sorted(OF_THE_MODE)],
+)
+def test_draws_and_mode_refuse_one_anothers_parameters(inference, name):
+    value = {"checkpoint": "chains.npz", "n_jobs": 2}.get(name, MOVED[KPMF].get(name))
+    with pytest.raises(ValueError, match=f"`{name}` must be left as it is unless inference="):
+        KPMF(inference=inference, **{name: value}).fit(USERS, ITEMS, RATINGS)
 
 
 @pytest.mark.parametrize(

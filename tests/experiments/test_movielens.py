@@ -6,6 +6,7 @@ import pytest
 
 from hypergauss.datasets import MovieLens
 from hypergauss.experiments import movielens
+from hypergauss.experiments.movielens_splits import splits
 from hypergauss.hypergraph import Hypergraph
 from tests.factorisation.problems import random_ratings
 
@@ -23,7 +24,7 @@ def data():
 
 
 def test_splits_are_those_of_the_permutation(data):
-    named = {(split.name, split.seed): split for split in movielens.splits(data, range(2))}
+    named = {(split.name, split.seed): split for split in splits(data, range(2))}
     assert list(named) == [("u1", 0), ("20%", 0), ("80%", 0), ("20%", 1), ("80%", 1)]
     n = len(data.ratings)
     order = np.random.default_rng(1).permutation(n)

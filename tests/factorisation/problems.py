@@ -25,7 +25,9 @@ def random_ratings(num_users, num_items, share, seed, *, n_factors=2):
     return user, item, full[user, item]
 
 
-def make_problem(num_users=30, num_items=20, *, share=0.3, seed=0, n_factors=1, grid=GRID, relations=({}, {})):
+def make_problem(
+    num_users=30, num_items=20, *, share=0.3, seed=0, n_factors=1, grid=GRID, relations=({}, {}), individual=False
+):
     """Return a problem in double precision, solved tightly, and its ratings."""
     user, item, values = random_ratings(num_users, num_items, share, seed)
     table = tabulate(user, item, values, bounds=None)
@@ -37,5 +39,5 @@ def make_problem(num_users=30, num_items=20, *, share=0.3, seed=0, n_factors=1, 
         for part, null, index, named in parts
     ]
     scaled = (table.values - table.values.mean()) / table.values.std()
-    problem = gibbs.Problem(tuple(sides), views(table, float), scaled, None, n_factors, True, 1e-11)
+    problem = gibbs.Problem(tuple(sides), views(table, float), scaled, None, n_factors, True, 1e-11, individual)
     return problem, table

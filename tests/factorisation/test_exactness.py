@@ -98,12 +98,13 @@ class DenseGibbs:
 
 
 def summaries_of(eta, tau, f):
-    """Return what can be compared: predictions, the noise, and sizes of biases and of factors' products.
+    """Return what can be compared: predictions, the noise, and the size of factors' products.
 
-    Sizes are on a scale without heavy tails; users' factors alone could grow at the expense of items'.
+    Sizes are on a scale without heavy tails; users' factors alone could grow at the expense of items'. Biases alone
+    trade with means of factors, which the dense sampler does too slowly to tell: 16,000 draws are worth some fifty.
     """
     squares = [np.log((part**2).mean(axis=0)) for part in f]
-    return np.concatenate([eta, [tau, squares[0][0], squares[1][0], squares[0][1] + squares[1][1]]])
+    return np.concatenate([eta, [tau, squares[0][1] + squares[1][1]]])
 
 
 def ours(problem, table):
@@ -146,4 +147,4 @@ def test_moments_agree_with_a_dense_sampler_within_monte_carlo_error():
     z = (means[0] - means[1]) / np.hypot(*errors)
     assert np.abs(z).max() < 4.5
     assert (z**2).mean() < 2.0  # and not one-sided: the predictions as a whole agree
-    assert np.abs(spreads[0] - spreads[1])[:-4].max() < 0.25
+    assert np.abs(spreads[0] - spreads[1])[:-2].max() < 0.25

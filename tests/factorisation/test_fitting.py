@@ -1,9 +1,11 @@
 """What is solved comes from the ratings given, and the fixed kernels are the paper's."""
 
 import numpy as np
+import pytest
 import scipy.linalg
 
 from hypergauss import KPMF, select_inducing_vertices
+from hypergauss.exceptions import SamplingWarning
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.chains import check_schedule, sample
 from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem
@@ -56,6 +58,7 @@ def test_inducing_vertices_are_selected_on_each_side():
 
 def sampled(table, **options):
     settings = {"n_factors": 3, "likelihood": "gaussian", "kernel": "matern", "biases": True, "rank": "auto"}
+    settings |= {"noise": "individual"}
     settings |= {"size_exponent": 0.0, "priors": PRIORS, "tolerance": 3e-3, "precision": "single", **options}
     return gibbs_problem(table, ({}, {}), **settings)[0]
 
@@ -63,8 +66,31 @@ def sampled(table, **options):
 def test_every_sweep_is_reported():
     seen = []
     options = {"n_jobs": 1, "checkpoint": None, "report": lambda done, total: seen.append((done, total))}
-    sample(sampled(TABLE), check_schedule(2, 2, 2, 2), np.random.SeedSequence(0), **options)
+    options["disagreement"] = lambda kept: 2.0
+    sample(sampled(TABLE), check_schedule(2, 2, 2, 2, 400), np.random.SeedSequence(0), **options)
     assert seen == [(done, 6) for done in range(1, 7)]
+
+
+@pytest.mark.parametrize("agreed_after", [50, 100, None])
+def test_chains_run_until_they_agree_or_the_most_draws_are_made(agreed_after):
+    seen = []
+
+    def disagreement(kept):
+        seen.append(len(kept[0].mean))
+        return 1.04 if seen[-1] == agreed_after else 1.3
+
+    def run():
+        options = {"n_jobs": 1, "checkpoint": None, "report": None, "disagreement": disagreement}
+        return sample(sampled(TABLE), check_schedule(2, 1, "auto", 1, 120), np.random.SeedSequence(0), **options)
+
+    if agreed_after is None:
+        with pytest.warns(SamplingWarning, match=r"2 chains disagree after 120 draws each: the worst R-hat is 1\.300"):
+            kept = run()
+        assert seen == [50, 100, 120]
+    else:
+        kept = run()
+        assert seen[-1] == agreed_after
+    assert [len(chain.mean) for chain in kept] == [agreed_after or 120] * 2
 
 
 def test_a_sweep_takes_no_more_steps_for_more_ratings(monkeypatch):

@@ -6,6 +6,7 @@ from scipy.special import ndtr
 from scipy.stats import kstest, truncnorm
 
 from hypergauss.factorisation.grades import Grades, truncated_normal
+from hypergauss.factorisation.noise import Precisions
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.3, 1.2), (-np.inf, -0.5), (2.0, np.inf), (4.0, 4.5), (-7.0, -6.0)])
@@ -20,19 +21,21 @@ def test_thresholds_have_the_posterior_that_a_grid_gives(rng):
     users[:, 0] = rng.standard_normal(n)
     items = np.zeros((1, 2))
     eta = users[:, 0]
-    label = np.digitize(eta + rng.standard_normal(n), [-0.4, 0.9])
+    noise = Precisions(rng.gamma(4.0, size=n) / 4.0, 4.0), Precisions(np.full(1, 1.3), np.inf)
+    root = np.sqrt(1.3 * noise[0].each)
+    label = np.digitize(eta + rng.standard_normal(n) / root, [-0.4, 0.9])
     grades = Grades(np.arange(3.0), label, np.arange(n), np.zeros(n, int), np.dtype(float))
     cuts, kept = grades.start(), []
     for _ in range(3000):
-        cuts = grades.draw(cuts, users, items, rng)
+        cuts = grades.draw(cuts, users, items, noise, rng)
         kept.append(cuts.thresholds)
         assert (np.digitize(cuts.latent, cuts.thresholds) == label).all()
     first, gap = np.meshgrid(np.linspace(-1.6, 0.8, 121), np.linspace(np.log(0.4), np.log(3.2), 121), indexing="ij")
     second = first + np.exp(gap)
     ends = np.stack([np.full_like(first, -np.inf), first, second, np.full_like(first, np.inf)])
     log_p = -((first / 3.0) ** 2 + (gap / 3.0) ** 2) / 2
-    for value, c in zip(eta, label, strict=True):
-        log_p += np.log(ndtr(ends[c + 1] - value) - ndtr(ends[c] - value))
+    for value, scale, c in zip(eta, root, label, strict=True):
+        log_p += np.log(ndtr(scale * (ends[c + 1] - value)) - ndtr(scale * (ends[c] - value)))
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
     draws = np.array(kept)

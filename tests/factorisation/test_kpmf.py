@@ -112,10 +112,8 @@ def test_chains_agree_by_the_measures_of_arviz(model):
     mean = data.posterior["prediction"].mean(("chain", "draw")).to_numpy()
     watched = np.linspace(0, len(model.ratings_.values) - 1, 50).astype(int)
     users, items = model.users_[model.ratings_.user[watched]], model.items_[model.ratings_.item[watched]]
-    center, spread = model.scale_
+    center, spread = model.scale_.center, model.scale_.spread
     assert np.allclose(np.clip(center + spread * mean, *model.bounds_), model.predict(users, items), atol=1e-4)
-    own = model.draws_[1].items[:, :, 0].var(axis=1)
-    assert np.allclose(data.posterior["bias_variance"].sel(chain=1, side="items"), own)
     assert float(arviz.rhat(data)["prediction"].median()) < 1.2
 
 
@@ -194,7 +192,8 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
         errors = [
             np.sqrt(((m.predict(user[~train], item[~train]) - ratings[~train]) ** 2).mean()) for m in (plain, informed)
         ]
-    assert errors[1] < 0.6 * errors[0]
+    assert errors[1] < 0.85 * errors[0]
+    assert errors[1] < 0.55  # the noise is 0.3, and a user has three ratings of a kind
     weights = informed.relation_weights().set_index("relation")["weight"]
     assert weights["kind"] > weights["noise"]
     assert list(informed.items_).count(59) == 1  # known from the relation even if nobody rated it
@@ -234,7 +233,6 @@ def test_a_checkpoint_of_other_ratings_or_settings_is_refused(tmp_path):
     for other in (
         quick(checkpoint=path, n_factors=3),
         quick(checkpoint=path, random_state=1),
-        quick(checkpoint=path, thin=2),
     ):
         with pytest.raises(ValueError, match=r"must belong to the same ratings and settings"):
             other.fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
@@ -260,13 +258,30 @@ def test_a_checkpoint_of_other_relations_with_equal_counts_is_refused(tmp_path):
             fitted(item_relations=other, **options)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"chains": 3}, r"begun with the same `chains`. It has 2, and got 3"),
+        ({"warm_up": 2}, r"begun with the same `warm_up`. It has 1, and got 2"),
+        ({"thin": 2}, r"begun with the same `thin`. It has 1, and got 2"),
+        ({"draws": 1}, r"must not hold more draws than are asked for. It holds 3 of each chain, and got draws=1"),
+        ({"random_state": 5}, r"must belong to the same ratings and settings, `random_state` among them"),
+    ],
+)
+def test_a_checkpoint_of_another_start_or_length_is_refused(tmp_path, options, message):
+    usual = {"checkpoint": tmp_path / "chains.npz", "draws": 3, "warm_up": 1}
+    fitted(**usual)
+    with pytest.raises(ValueError, match=message):
+        fitted(**(usual | options))
+
+
 def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):
     path = tmp_path / "chains.npz"
     fitted(checkpoint=path, draws=2, warm_up=1)
     arrays = dict(np.load(path))
-    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 2', '"format": 1'))
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 5', '"format": 4'))
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"its format is 1, that of this version 2.*move it away"):
+    with pytest.raises(ValueError, match=r"its format is 4, that of this version 5.*move it away"):
         fitted(checkpoint=path, draws=2, warm_up=1)
 
 
@@ -476,6 +491,8 @@ def test_bad_ratings_are_named(data, kind, message):
         ({"lengthscale": 2.0}, r"`lengthscale` must be left .* 'gibbs' draws it. .*`priors=\{'lengthscale'"),
         ({"variance": 2.0}, r"`variance` must be left as it is unless inference='map'"),
         ({"noise_variance": 2.0}, r"`noise_variance` must be left as it is unless inference='map'"),
+        ({"inference": "map", "noise": "common"}, r"`noise` must be left as it is unless inference='gibbs'"),
+        ({"draws": 10, "max_draws": 60}, r"`max_draws` needs draws='auto'. Got 60 and draws=10"),
         ({"max_iterations": 9}, r"`max_iterations` .* Set `warm_up` and `draws`"),
         ({"checkpoint_every": 9}, r"`checkpoint_every` needs a file .* Name one by `checkpoint`"),
         ({"kernel": "independent", "priors": {"nu": LogNormal(1.0)}}, r"`priors` .* unless kernel='matern'"),
@@ -492,6 +509,31 @@ def test_bad_ratings_are_named(data, kind, message):
 def test_a_parameter_that_would_not_act_is_refused(options, message):
     with pytest.raises(ValueError, match=message):
         KPMF(2, random_state=0, **options).fit(USERS, ITEMS, VALUE)
+
+
+def test_chains_that_agree_stop_and_others_are_told_of():
+    data = (USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
+    with pytest.warns(SamplingWarning, match=r"The 4 chains disagree after 3 draws each: the worst R-hat is inf"):
+        KPMF(2, warm_up=1, max_draws=3, random_state=0).fit(*data)
+    with pytest.raises(ValueError, match=r"`draws` must be one of 'auto'"):
+        KPMF(2, draws="many", random_state=0).fit(*data)
+
+
+def test_careless_raters_have_wider_intervals():
+    rng = np.random.default_rng(0)
+    user, item = (axis.ravel() for axis in np.indices((20, 30)))
+    careless = user < 10
+    values = 3 + rng.standard_normal(30)[item] + np.where(careless, 1.5, 0.2) * rng.standard_normal(len(user))
+    seen = rng.random(len(user)) < 0.8
+    std = {}
+    for noise in ("individual", "common"):
+        model = KPMF(1, noise=noise, warm_up=40, draws=60, kernel="independent", random_state=0)
+        std[noise] = model.fit(user[seen], item[seen], values[seen]).predict(user[~seen], item[~seen], return_std=True)[
+            1
+        ]
+    ratio = {noise: found[careless[~seen]].mean() / found[~careless[~seen]].mean() for noise, found in std.items()}
+    assert ratio["individual"] > 3.0
+    assert ratio["common"] < 1.5
 
 
 def test_relations_must_be_hypergraphs():

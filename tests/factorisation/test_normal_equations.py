@@ -68,12 +68,28 @@ def test_sums_over_ratings_are_those_of_a_loop(rng):
     problem, table = make_problem(6, 5, share=0.6)
     e = rng.standard_normal((len(table.items), 3))
     view = problem.views[0]
-    gram, moments = normal_equations.normal_equations(view.pattern, view.table(problem.values), e)
+    weights = rng.gamma(2.0, size=len(e))
+    gram, moments, squares = normal_equations.normal_equations(view.pattern, view.table(problem.values), e, weights)
     for i in range(len(table.users)):
         rows = table.user == i
         own = e[table.item[rows]]
-        assert np.allclose(gram[i], own.T @ own)
-        assert np.allclose(moments[i], own.T @ problem.values[rows])
+        h, y = weights[table.item[rows]], problem.values[rows]
+        assert np.allclose(gram[i], own.T @ (h[:, None] * own))
+        assert np.allclose(moments[i], own.T @ (h * y))
+        assert np.isclose(squares[i], h @ y**2)
+
+
+def test_sums_of_squared_residuals_are_those_of_a_loop(rng):
+    problem, table = make_problem(6, 5, share=0.6)
+    users, items = rng.standard_normal((len(table.users), 3)), rng.standard_normal((len(table.items), 3))
+    weights = rng.gamma(2.0, size=len(items))
+    view = problem.views[0]
+    table_of_values = view.table(problem.values)
+    equations = normal_equations.normal_equations(view.pattern, table_of_values, features(items), weights)
+    u, w = users[table.user], items[table.item]
+    residuals = problem.values - (MU + u[:, 0] + w[:, 0] + (u[:, 1:] * w[:, 1:]).sum(axis=1))
+    expected = np.bincount(table.user, weights[table.item] * residuals**2)
+    assert np.allclose(equations.residuals(users, MU), expected)
 
 
 def test_items_see_the_same_ratings_as_users():

@@ -7,6 +7,7 @@ import pytest
 
 import hypergauss as hg
 from hypergauss import kernels, likelihoods, parameters
+from hypergauss.embedding.model import MapModel
 from hypergauss.inference import InducingVertices, SpectralFeatures
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.parameters import Parametrised
@@ -43,6 +44,7 @@ PARAMETRISED = [
     InducingVertices.of(MATERN, np.array([1, 2])),
     SpectralFeatures(3),
     LatentModel(MATERN, likelihoods.Softmax(3), np.zeros(3)),
+    MapModel(kernels.Linear(X), MATERN, None, coordinates=X, latent_lengthscale=1.0, variance=1.0, noise_variance=0.1),
 ]
 
 
@@ -83,3 +85,25 @@ def test_every_field_of_a_plain_class_is_in_the_table_or_made_anew(key):
 def test_all_that_an_estimator_has_learned_is_in_the_table(name, targets):
     model = ESTIMATORS[name].cls(H, learn=False).fit(list(H.vertices)[:3], targets)
     assert set(vars(model)) - set(model.get_params(deep=False)) == set(ESTIMATORS[name].state)
+
+
+OTHERS = {
+    "KPMF": lambda: hg.KPMF(1, warm_up=1, draws=1).fit(["a", "b"], ["x", "y"], [1, 2]),
+    "KPMF at its mode": lambda: hg.KPMF(1, inference="map").fit(["a", "b"], ["x", "y"], [1, 2]),
+    "HypergraphGPLVM": lambda: hg.HypergraphGPLVM(starts=["spectral"]).fit(H),
+    "SpectralEmbedding": lambda: hg.SpectralEmbedding().fit(H),
+}
+
+
+@pytest.mark.parametrize("make", OTHERS.values(), ids=OTHERS)
+def test_all_that_other_estimators_have_learned_is_in_the_table(make):
+    model = make()
+    stored = ESTIMATORS[type(model).__name__]
+    learned = set(vars(model)) - set(model.get_params(deep=False))
+    assert learned <= set(stored.state)
+    assert set(stored.state) - learned <= set(stored.later)
+
+
+def test_every_public_estimator_can_be_saved():
+    offered = (getattr(hg, name) for name in hg.__all__)
+    assert {made.__name__ for made in offered if isinstance(made, type) and hasattr(made, "fit")} == set(ESTIMATORS)

@@ -216,7 +216,7 @@ def _empty(content):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (with_content(lambda c: c.update(format_version=3)), r"newer layout \(3\)"),
+        (with_content(lambda c: c.update(format_version=4)), r"newer layout \(4\)"),
         (with_content(lambda c: c.update(format_version="2")), r"newer layout"),
         (with_content(lambda c: c.update(format="a poem")), "no model of hypergauss"),
         (with_content(lambda c: c.update(estimator="os.system")), "damaged"),

@@ -42,7 +42,7 @@ def check_text(options: argparse.Namespace) -> None:
     """Refuse what is of text files where there is none."""
     from hypergauss.io.frames import PARQUET  # with all that reads files, which refusing does not need
 
-    named = ("edges", "labels", "table", "covariates", "ratings", "vertices", "new_edges")
+    named = ("edges", "labels", "table", "covariates", "ratings", "new", "vertices", "new_edges")
     given = [getattr(options, name, None) for name in named]
     files = [path for path in given if path is not None] + [
         Path(relation.partition("=")[2]) for relation in getattr(options, "relation", [])

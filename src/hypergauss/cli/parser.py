@@ -254,15 +254,20 @@ def _recommend(commands: argparse._SubParsersAction) -> None:
         "recommend",
         "list items for users, from a table of ratings",
         ("recommend", "recommend"),
-        epilog="example:\n  hypergauss recommend --ratings ratings.csv --user ann -n 5",
+        epilog="example:\n  hypergauss recommend --ratings ratings.csv --user ann -n 5\n"
+        "  hypergauss recommend --ratings ratings.csv --save films.hypergauss\n"
+        "  hypergauss recommend --model films.hypergauss --new newcomers.csv",
     )
-    recommend.add_argument("--ratings", type=Path, required=True, metavar="FILE", help="user, item and rating a row")
+    recommend.add_argument("--ratings", type=Path, metavar="FILE", help="user, item and rating a row")
+    recommend.add_argument("--model", type=Path, metavar="FILE", help="a saved model, in place of --ratings")
+    recommend.add_argument("--new", type=Path, metavar="FILE", help="ratings of users who were not in the fit")
+    recommend.add_argument("--save", type=Path, metavar="FILE", help="keep the fitted model")
     recommend.add_argument("--user", action="append", metavar="NAME", help="for whom; may be repeated (everyone)")
     recommend.add_argument("-n", type=int, default=10, help="how many for each (%(default)s)")
     recommend.add_argument("--user-column", metavar="COLUMN", help="(the first)")
     recommend.add_argument("--item-column", metavar="COLUMN", help="(the second)")
     recommend.add_argument("--rating-column", metavar="COLUMN", help="(the third)")
-    recommend.add_argument("--factors", type=int, default=10, metavar="D", help="of users and items (%(default)s)")
+    recommend.add_argument("--factors", type=int, metavar="D", help="of users and items (10)")
     recommend.add_argument("--out", type=Path, metavar="FILE", help="a CSV file (the screen)")
     recommend.add_argument("--overwrite", action="store_true", help="replace a file that is there")
     recommend.add_argument("--seed", type=int, default=0, help="(%(default)s)")

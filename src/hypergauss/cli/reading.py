@@ -12,7 +12,7 @@ import pandas as pd
 from hypergauss.io.frames import PARQUET, read_frame
 
 #: What files are called in front of "=": --encoding labels=latin-1. Relations have names of their own.
-FILES = ("edges", "labels", "table", "covariates", "names", "target-names", "ratings", "vertices", "new-edges")
+FILES = ("edges", "labels", "table", "covariates", "names", "target-names", "ratings", "new", "vertices", "new-edges")
 
 
 def reading(path: Path, options: argparse.Namespace, of: str) -> dict[str, Any]:

@@ -110,15 +110,15 @@ def covariates(path: Path, vertices: pd.Index, options: argparse.Namespace) -> p
     return numbers
 
 
-def ratings(options: argparse.Namespace) -> tuple[pd.Series, pd.Series, pd.Series]:
+def ratings(options: argparse.Namespace, of: str = "ratings") -> tuple[pd.Series, pd.Series, pd.Series]:
     """Read a table of users, items and ratings: the first three columns, unless others are named."""
-    path, named = options.ratings, (options.user_column, options.item_column, options.rating_column)
-    frame = read(path, options, "ratings", text=[named[0] or 0, named[1] or 1])
+    path, named = getattr(options, of), (options.user_column, options.item_column, options.rating_column)
+    frame = read(path, options, of, text=[named[0] or 0, named[1] or 1])
     if len(frame.columns) < len(named):
         raise FileError(f"{path} must have three columns, user, item and rating. It has {list(frame.columns)}.")
     users, items, values = (column(frame, given or frame.columns[at], path) for at, given in enumerate(named))
     if not any(named):
-        check_first_line(frame, [users.name, items.name, values.name], path, options, "ratings")
+        check_first_line(frame, [users.name, items.name, values.name], path, options, of)
     numbers = pd.to_numeric(values, errors="coerce")
     bad = numbers.isna() | users.isna() | items.isna()
     if bad.any():

@@ -7,13 +7,14 @@ import json
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.grades import Cuts
+from hypergauss.factorisation.noise import Precisions
 from hypergauss.factorisation.predictive import Kept, as_kept
 from hypergauss.factorisation.ratings import Ratings
 from hypergauss.factorisation.spectral_prior import Hyperparameters
@@ -21,21 +22,30 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.files import written_whole
 
 #: Version of the file's layout, and of what makes up a fingerprint.
-_FORMAT = 2
+_FORMAT = 5
 
 
 class Schedule(NamedTuple):
-    """How long to run: chains, sweeps thrown away at first, draws kept of each chain, and sweeps for each draw."""
+    """How long to run: chains, sweeps thrown away at first, draws kept of each chain, and sweeps for each draw.
+
+    Where chains may stop early, they are compared after every ``block`` draws; ``draws`` are the most.
+    """
 
     chains: int
     warm_up: int
     draws: int
     thin: int
+    block: int | None = None
 
     @property
     def sweeps(self) -> int:
-        """Of each chain in all."""
+        """Of each chain in all, at most."""
         return self.warm_up + self.draws * self.thin
+
+    def is_compared(self, done: int) -> bool:
+        """Return whether chains are compared after so many sweeps."""
+        kept, left = divmod(done - self.warm_up, self.thin)
+        return self.block is not None and kept > 0 and left == 0 and kept % self.block == 0
 
 
 class Chain:
@@ -97,13 +107,12 @@ class Checkpoint(NamedTuple):
                 f"The checkpoint {self.path} cannot be read: {error}. It was cut short, changed, or written by another "
                 "version; move it away to start anew."
             ) from error
-        wanted = (self.fingerprint, schedule.warm_up, schedule.thin, schedule.chains)
-        found = (about["fingerprint"], about["warm_up"], about["thin"], len(about["generators"]))
-        if wanted != found:
+        if self.fingerprint != about["fingerprint"]:
             raise ValueError(
-                f"The checkpoint {self.path} must belong to the same ratings and settings. It belongs to others: name "
-                "another file, or move this one away. Only `draws` may grow."
+                f"The checkpoint {self.path} must belong to the same ratings and settings, `random_state` among them. "
+                "It belongs to others: name another file, or move this one away. Only `draws` may grow."
             )
+        _check_length(schedule, about, self.path)
         chains = []
         for number, generator in enumerate(about["generators"]):
             rng = np.random.Generator(np.random.PCG64())
@@ -142,6 +151,22 @@ def _under(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarra
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
+def _check_length(schedule: Schedule, about: Mapping[str, Any], path: Path) -> None:
+    """Refuse a checkpoint of another start, or of more draws than are asked for."""
+    found = {"chains": len(about["generators"]), "warm_up": about["warm_up"], "thin": about["thin"]}
+    for name, value in found.items():
+        if getattr(schedule, name) != value:
+            raise ValueError(
+                f"The checkpoint {path} must have been begun with the same `{name}`. It has {value:,}, and got "
+                f"{getattr(schedule, name):,}. Only `draws` may grow: set it back, or name another file."
+            )
+    if about["kept"] > schedule.draws:
+        raise ValueError(
+            f"The checkpoint {path} must not hold more draws than are asked for. It holds {about['kept']:,} of each "
+            f"chain, and got draws={schedule.draws:,}. Ask for as many or more, or name another file."
+        )
+
+
 def _check_shapes(problem: gibbs.Problem, chains: list[Chain], path: Path) -> None:
     expected = [(side.num_coordinates, problem.n_factors + 1) for side in problem.sides]
     for chain in chains:
@@ -153,8 +178,9 @@ def _check_shapes(problem: gibbs.Problem, chains: list[Chain], path: Path) -> No
 
 def _flat(state: gibbs.State) -> dict[str, np.ndarray]:
     flat = {"mean": np.asarray(state.mean), "precision": np.asarray(state.precision)}
-    for side, x, hyper in zip(("users", "items"), state.coordinates, state.hyper, strict=True):
+    for side, x, hyper, noise in zip(("users", "items"), state.coordinates, state.hyper, state.noise, strict=True):
         flat[side] = x
+        flat |= {f"{side}.noise.{name}": np.asarray(value) for name, value in noise._asdict().items()}
         flat |= {f"{side}.{name}": value for name, value in hyper._asdict().items()}
     if state.cuts is not None:
         flat |= {f"cuts.{name}": value for name, value in state.cuts._asdict().items()}
@@ -166,6 +192,14 @@ def _state(flat: Mapping[str, np.ndarray]) -> gibbs.State:
         Hyperparameters(*(flat[f"{side}.{name}"] for name in Hyperparameters._fields)) for side in ("users", "items")
     )
     cuts = Cuts(flat["cuts.latent"], flat["cuts.thresholds"]) if "cuts.latent" in flat else None
+    of_users, of_items = (
+        Precisions(flat[f"{side}.noise.each"], float(flat[f"{side}.noise.shape"])) for side in ("users", "items")
+    )
     return gibbs.State(
-        (flat["users"], flat["items"]), (users, items), float(flat["mean"]), float(flat["precision"]), cuts
+        (flat["users"], flat["items"]),
+        (users, items),
+        float(flat["mean"]),
+        float(flat["precision"]),
+        cuts,
+        (of_users, of_items),
     )

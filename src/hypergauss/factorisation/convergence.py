@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from hypergauss import _checks
 from hypergauss.factorisation.predictive import Kept
@@ -18,31 +20,90 @@ _WATCHED = 50
 
 
 def identified(chains: list[Kept], ratings: Ratings, likelihood: str) -> InferenceData:
-    """Return draws of identified quantities as ArviZ's ``InferenceData``.
-
-    Factors can turn, change places and change sign without changing a prediction, and of a steep filter's variance the
-    data see next to nothing. What stands for them is ``prediction``, u_i . w_j and all, of fifty rated pairs,
-    ``factor_variance``, that of u_i . w_j over these pairs, and ``bias_variance``, that of b_i over users and of c_j
-    over items, all on the scale where ratings have variance 1.
-    """
+    """Return draws of identified quantities (`watched`) as ArviZ's ``InferenceData``."""
     arviz = _checks.optional("arviz", "mcmc")
-    watched = np.linspace(0, len(ratings.values) - 1, min(_WATCHED, len(ratings.values))).astype(int)
-    user, item = ratings.user[watched], ratings.item[watched]
-    products = np.stack([(chain.users[:, user, 1:] * chain.items[:, item, 1:]).sum(axis=-1) for chain in chains])
-    levels = np.stack([chain.mean[:, None] + chain.users[:, user, 0] + chain.items[:, item, 0] for chain in chains])
-    posterior = {
-        "prediction": levels + products,
-        "bias_variance": np.stack([_bias_variances(chain) for chain in chains]),
-        "factor_variance": products.var(axis=2),
-    }
-    if likelihood == "gaussian":
-        posterior["noise_variance"] = np.stack([chain.noise_variance for chain in chains])
-    else:
-        posterior["thresholds"] = np.stack([chain.thresholds for chain in chains])
     dims = {"prediction": ["pair"], "bias_variance": ["side"], "thresholds": ["threshold"]}
+    posterior = watched(chains, ratings, likelihood)
     return arviz.from_dict(posterior=posterior, dims=dims, coords={"side": ["users", "items"]})
 
 
-def _bias_variances(chain: Kept) -> np.ndarray:
-    """Return the variances of b over users and of c over items under each draw, shape (S, 2)."""
-    return np.stack([rows[:, :, 0].var(axis=1) for rows in (chain.users, chain.items)], axis=1)
+def watched(chains: list[Kept], ratings: Ratings, likelihood: str) -> dict[str, np.ndarray]:
+    r"""Return draws of what the ratings identify, each of shape (chains, draws, ...).
+
+    Factors can turn, change places and change sign without changing a prediction; a mean of items' factors can go to
+    users' biases; and of a steep filter's variance the data see next to nothing. What stands for them, on the scale
+    where ratings have variance 1:
+
+    - ``prediction``, u_i . w_j and all, of fifty rated pairs;
+    - ``bias_variance``, that of b_i + u_i . w over users and of c_j + u . w_j over items, w and u the mean factors;
+    - ``factor_variance``, that of (u_i - u) . (w_j - w) over all pairs: sum_kl cov(u)_kl cov(w)_kl;
+    - ``noise_variance``, its geometric mean over users and items; or ``thresholds``. Under the ordered probit all is
+      seen from the middle of the thresholds, in units of the noise's geometric mean.
+
+    Users and items count in means and variances as often as they have ratings: of those with few, the prior decides.
+    """
+    shares = [
+        np.bincount(rows, minlength=count) / len(rows)
+        for rows, count in zip((ratings.user, ratings.item), ratings.shape, strict=True)
+    ]
+    rows = np.linspace(0, len(ratings.values) - 1, min(_WATCHED, len(ratings.values))).astype(int)
+    user, item = ratings.user[rows], ratings.item[rows]
+    found = [_of_chain(chain, user, item, shares, likelihood) for chain in chains]
+    return {name: np.stack([own[name] for own in found]) for name in found[0]}
+
+
+def _of_chain(
+    chain: Kept, user: np.ndarray, item: np.ndarray, shares: list[np.ndarray], likelihood: str
+) -> dict[str, np.ndarray]:
+    products = (chain.users[:, user, 1:] * chain.items[:, item, 1:]).sum(axis=-1)
+    means = [np.einsum("snk,n->sk", rows[:, :, 1:], own) for rows, own in zip(chain[:2], shares, strict=True)]
+    covariances, biases = [], []
+    for rows, share, own, other in zip(chain[:2], shares, means, means[::-1], strict=True):
+        centred = rows[:, :, 1:] - own[:, None]
+        covariances.append(np.matmul(centred.transpose(0, 2, 1), share[:, None] * centred))
+        bias = rows[:, :, 0] + np.matmul(rows[:, :, 1:], other[:, :, None])[:, :, 0]
+        biases.append((bias - (bias @ share)[:, None]) ** 2 @ share)
+    relative = np.log(chain.user_noise) @ shares[0] + np.log(chain.item_noise) @ shares[1]
+    graded = likelihood != "gaussian"
+    # Under the ordered probit, where is seen from the middle of the thresholds, and how far in units of the noise.
+    middle = chain.thresholds.mean(axis=1) if graded else 0.0 * relative
+    unit = np.exp(-0.5 * relative) if graded else np.ones_like(relative)
+    levels = chain.mean - middle
+    found = {
+        "prediction": unit[:, None] * (levels[:, None] + chain.users[:, user, 0] + chain.items[:, item, 0] + products),
+        "bias_variance": unit[:, None] ** 2 * np.stack(biases, axis=1),
+        "factor_variance": unit**2 * (covariances[0] * covariances[1]).sum(axis=(1, 2)),
+    }
+    if graded:
+        return found | {"thresholds": unit[:, None] * (chain.thresholds - middle[:, None])}
+    return found | {"noise_variance": chain.noise_variance * np.exp(relative)}
+
+
+def worst_rhat(chains: list[Kept], ratings: Ratings, likelihood: str) -> float:
+    """Return the largest R-hat over what is watched; infinite if there are too few draws to tell."""
+    found = watched(chains, ratings, likelihood).values()
+    return max(float(rhat(draws).max()) for draws in found)
+
+
+def rhat(draws: np.ndarray) -> np.ndarray:
+    """Return R-hat of draws of shape (chains, draws, ...), as Vehtari et al. (2021) define it.
+
+    Of the halves of all chains, by ranks turned into normal scores, and by those of the distance from the median: the
+    larger of both. Numbers that never change have R-hat 1.
+    """
+    half = draws.shape[1] // 2
+    if half < 2:
+        return np.full(draws.shape[2:], np.inf)
+    halves = np.concatenate([draws[:, :half], draws[:, -half:]])
+    folded = np.abs(halves - np.median(halves, axis=(0, 1)))
+    return np.maximum(_rhat_of_ranks(halves), _rhat_of_ranks(folded))
+
+
+def _rhat_of_ranks(draws: np.ndarray) -> np.ndarray:
+    chains, length = draws.shape[:2]
+    ranks = rankdata(draws.reshape(chains * length, *draws.shape[2:]), axis=0).reshape(draws.shape)
+    z = ndtri((ranks - 0.375) / (chains * length + 0.25))
+    within, between = z.var(axis=1, ddof=1).mean(axis=0), z.mean(axis=1).var(axis=0, ddof=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.sqrt((length - 1) / length + between / within)
+    return np.where((within == 0) & (between == 0), 1.0, found)

@@ -37,6 +37,7 @@ def gibbs_problem(
     *,
     n_factors: int,
     likelihood: str,
+    noise: str,
     kernel: str,
     biases: bool,
     rank: int | str | None,
@@ -44,10 +45,15 @@ def gibbs_problem(
     priors: Mapping[str, LogNormal],
     tolerance: float,
     precision: str,
+    cells: Ratings | None = None,
 ) -> tuple[gibbs.Problem, Scale]:
-    """Return what chains draw given, and the scale on which they do; parameters are those of `KPMF`."""
+    """Return what chains draw given, and the scale on which they do; parameters are those of `KPMF`.
+
+    The table makes the hypergraph. Cells are what is explained, if that is more than the table.
+    """
     dtype = PRECISIONS[precision]
-    grades = _grades(table, np.dtype(dtype)) if likelihood == "ordinal" else None
+    explained = table if cells is None else cells
+    grades = None if likelihood == "gaussian" else _grades(explained, np.dtype(dtype))
     most = _AUTO_RANK if min(table.shape) > _AUTO_RANK else None
     sides = make_sides(
         table,
@@ -58,10 +64,13 @@ def gibbs_problem(
         relations=relations,
         dtype=dtype,
     )
-    spread = float(table.values.std())
-    scale = Scale(float(table.values.mean()), spread if spread > 0 else 1.0)
-    values = ((table.values - scale.center) / scale.spread).astype(dtype)
-    return gibbs.Problem(sides, views(table, dtype), values, grades, n_factors, biases, tolerance), scale
+    spread = float(explained.values.std())
+    scale = Scale(float(explained.values.mean()), spread if spread > 0 else 1.0)
+    values = ((explained.values - scale.center) / scale.spread).astype(dtype)
+    problem = gibbs.Problem(
+        sides, views(explained, dtype), values, grades, n_factors, biases, tolerance, noise == "individual"
+    )
+    return problem, scale
 
 
 def fixed_kernels(

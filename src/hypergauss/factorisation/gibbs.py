@@ -1,8 +1,9 @@
 r"""Gibbs sampling of the factorisation: each block from its conditional, all of them closed.
 
-One sweep draws, in turn: all users' biases and factors given the items' (`system`); their filters, variances and scales
-(`filters`); the same for items; the mean mu and the noise's precision tau. Under the ordered probit the ratings' latent
-values and the thresholds come last (`ordinal`).
+One sweep draws, in turn: all users' biases and factors given the items' (`normal_equations`); their filters once given
+these and once along with them (`interweaving`, `spectral_prior`), variances and scales, and the noise of each user
+(`noise`); the same for items; the mean mu and the noise's precision tau; and steps along directions that predictions do
+not see (`moves`). Under the ordered probit the ratings' latent values and the thresholds come last (`grades`).
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hypergauss.factorisation.columns import SpectralColumns
 from hypergauss.factorisation.grades import Cuts, Grades
+from hypergauss.factorisation.interweaving import step_filters
+from hypergauss.factorisation.moves import balance_scales, trade_means, turn_columns
+from hypergauss.factorisation.noise import Precisions, draw_precision, start_precisions
 from hypergauss.factorisation.normal_equations import (
     NormalEquations,
+    Solution,
+    System,
     features,
     normal_equations,
     scattered_noise,
@@ -22,9 +29,9 @@ from hypergauss.factorisation.normal_equations import (
 from hypergauss.factorisation.ratings import View
 from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
 
-#: Inverse gamma prior of the noise's variance, and where chains start, on the scale of ratings of variance 1.
-_NOISE_SHAPE, _NOISE_RATE = 1.0, 1.0
-_START_VARIANCE, _START_SPREAD = 0.03, 0.1
+#: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all
+#: columns awake, which they are slow to become one by one.
+_START_SPREAD, _START_VARIANCE, _START_PRECISION, _START_SWEEPS = 0.1, 0.1, 2.0, 8
 
 
 class State(NamedTuple):
@@ -40,6 +47,8 @@ class State(NamedTuple):
         mu and tau.
     cuts : Cuts or None
         Latent values and thresholds of the ordered probit.
+    noise : two Precisions
+        Of users and of items, as multiples of tau.
     """
 
     coordinates: tuple[np.ndarray, np.ndarray]
@@ -47,6 +56,7 @@ class State(NamedTuple):
     mean: float
     precision: float
     cuts: Cuts | None
+    noise: tuple[Precisions, Precisions]
 
 
 class Problem(NamedTuple):
@@ -68,6 +78,8 @@ class Problem(NamedTuple):
         Whether users and items have biases.
     tolerance : float
         Of conjugate gradients.
+    individual : bool
+        Whether users and items have noise of their own.
     """
 
     sides: tuple[Side, Side]
@@ -77,6 +89,7 @@ class Problem(NamedTuple):
     n_factors: int
     biases: bool
     tolerance: float
+    individual: bool
 
     @property
     def free(self) -> np.ndarray:
@@ -90,7 +103,7 @@ class Problem(NamedTuple):
 
 
 def start(problem: Problem, rng: np.random.Generator) -> State:
-    """Return a random state: small factors, no biases."""
+    """Return a state near the posterior: small random factors, then some sweeps at fixed hyperparameters."""
     dtype = problem.values.dtype
     coordinates, hyper = [], []
     for side in problem.sides:
@@ -99,52 +112,89 @@ def start(problem: Problem, rng: np.random.Generator) -> State:
         x[side.num_vertices :] = 0.0
         coordinates.append(x)
         hyper.append(side.start(problem.n_factors + 1, _START_VARIANCE))
+    graded = problem.grades is not None
     cuts = problem.grades.start() if problem.grades is not None else None
-    return State((coordinates[0], coordinates[1]), (hyper[0], hyper[1]), 0.0, 1.0, cuts)
+    noise = tuple(start_precisions(side.num_vertices, individual=problem.individual) for side in problem.sides)
+    precision = 1.0 if graded else _START_PRECISION
+    state = State((coordinates[0], coordinates[1]), (hyper[0], hyper[1]), 0.0, precision, cuts, (noise[0], noise[1]))
+    for _ in range(_START_SWEEPS):
+        for own in (0, 1):
+            columns = problem.sides[own].columns(state.hyper[own].of(problem.free))
+            drawn = _coordinates(columns, _draw_factors(problem, state, own, columns, rng).solution)
+            state = _with_side(problem, state, own, drawn)
+        if problem.grades is not None:
+            state = _draw_grades(problem, state, rng)
+    return state
 
 
 def sweep(problem: Problem, state: State, rng: np.random.Generator) -> State:
     """Draw every block once."""
+    for own in (0, 1):
+        state, equations = _draw_side(problem, state, own, rng)
+    if problem.grades is None:
+        state = _draw_mean_and_noise(problem, state, equations, rng)
+    state = _move(problem, state, rng)
+    return state if problem.grades is None else _draw_grades(problem, state, rng)
+
+
+class _Conditional(NamedTuple):
+    """One side's sums over ratings, its system, and a draw from it."""
+
+    equations: NormalEquations
+    system: System
+    solution: Solution
+
+
+def _draw_factors(
+    problem: Problem, state: State, own: int, columns: SpectralColumns, rng: np.random.Generator
+) -> _Conditional:
+    """Draw one side's factors given the other's and all hyperparameters."""
+    other, view, free = 1 - own, problem.views[own], problem.free
     values = problem.values if state.cuts is None else state.cuts.latent
-    coordinates, hyper = list(state.coordinates), list(state.hyper)
-    for own, other in ((0, 1), (1, 0)):
-        e = features(_factors(problem.sides[other], coordinates[other]))
-        view = problem.views[own]
-        equations = normal_equations(view.pattern, view.table(values), e)
-        coordinates[own], hyper[own] = _draw_side(problem, own, coordinates[own], hyper[own], equations, e, state, rng)
-    state = state._replace(coordinates=(coordinates[0], coordinates[1]), hyper=(hyper[0], hyper[1]))
-    if problem.grades is None or state.cuts is None:
-        mean, precision = _draw_noise(equations, _factors(problem.sides[1], coordinates[1]), values, state, rng)
-        return state._replace(mean=mean, precision=precision)
-    users, items = problem.factors(state)
-    return state._replace(cuts=problem.grades.draw(state.cuts, users, items, rng))
+    e = features(_factors(problem.sides[other], state.coordinates[other]))
+    weights = state.noise[other].each
+    equations = normal_equations(view.pattern, view.table(values), e, weights)
+    precision = state.precision * state.noise[own].each
+    conditional = system(equations, columns, mean=state.mean, precision=precision, free=free)
+    scaled = np.sqrt(weights).astype(e.dtype)[:, None] * e[:, free]
+    noise = scattered_noise(view.pattern, scaled, precision, rng)
+    return _Conditional(equations, conditional, conditional.draw(noise, problem.tolerance, rng))
 
 
-def _draw_side(
-    problem: Problem,
-    own: int,
-    x: np.ndarray,
-    hyper: Hyperparameters,
-    equations: NormalEquations,
-    e: np.ndarray,
-    state: State,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, Hyperparameters]:
-    """Draw one side's coordinates and hyperparameters given the other side."""
+def _draw_side(problem: Problem, state: State, own: int, rng: np.random.Generator) -> tuple[State, NormalEquations]:
+    """Draw one side's coordinates along with filters and scales, and its noise, given the other side."""
     side, free = problem.sides[own], problem.free
-    chosen = hyper.of(free)
-    columns = side.columns(chosen)
-    conditional = system(equations, columns, mean=state.mean, precision=state.precision, free=free)
-    noise = scattered_noise(problem.views[own].pattern, e[:, free], state.precision, rng)
-    solution = conditional.draw(noise, problem.tolerance, rng)
-    spectral = columns.rough * solution.rough + columns.spectral(solution.smooth)
-    drawn = np.concatenate([spectral, columns.effects(solution.smooth)])
-    chosen = side.draw(chosen, drawn, rng)
+    chosen = state.hyper[own].of(free)
+    equations, conditional, solution = _draw_factors(problem, state, own, side.columns(chosen), rng)
+    chosen, solution = step_filters(side, chosen, conditional, solution, rng)
+    drawn = _coordinates(side.columns(chosen), solution)
     expansion = draw_expansion(chosen, solution.factors, conditional.gram, conditional.linear, rng)
     drawn = drawn * (expansion / chosen.expansion).astype(drawn.dtype)
-    x = x.copy()
-    x[:, free] = drawn
-    return x, _merged(hyper, chosen._replace(expansion=expansion), free)
+    state = _with_side(problem, state, own, drawn, chosen._replace(expansion=expansion))
+    if problem.individual:
+        squares = equations.residuals(_factors(side, state.coordinates[own]), state.mean)
+        counts = np.diff(problem.views[own].pattern.indptr)
+        drawn_noise = state.noise[own].draw(counts, state.precision * squares, rng)
+        state = state._replace(noise=(drawn_noise, state.noise[1]) if own == 0 else (state.noise[0], drawn_noise))
+    return state, equations
+
+
+def _coordinates(columns: SpectralColumns, solution: Solution) -> np.ndarray:
+    """Return the spectral part, levels and effects that a solution stands for."""
+    spectral = columns.rough * solution.rough + columns.spectral(solution.smooth)
+    return np.concatenate([spectral, columns.effects(solution.smooth)])
+
+
+def _with_side(
+    problem: Problem, state: State, own: int, drawn: np.ndarray, chosen: Hyperparameters | None = None
+) -> State:
+    """Return a state in which one side's free columns, and their hyperparameters if given, are those drawn."""
+    coordinates, hyper = list(state.coordinates), list(state.hyper)
+    coordinates[own] = coordinates[own].copy()
+    coordinates[own][:, problem.free] = drawn
+    if chosen is not None:
+        hyper[own] = _merged(hyper[own], chosen, problem.free)
+    return state._replace(coordinates=(coordinates[0], coordinates[1]), hyper=(hyper[0], hyper[1]))
 
 
 def _merged(hyper: Hyperparameters, drawn: Hyperparameters, free: np.ndarray) -> Hyperparameters:
@@ -160,32 +210,33 @@ def _merged(hyper: Hyperparameters, drawn: Hyperparameters, free: np.ndarray) ->
     return Hyperparameters(*parts)
 
 
-def _draw_noise(
-    equations: NormalEquations,
-    items: np.ndarray,
-    values: np.ndarray,
-    state: State,
-    rng: np.random.Generator,
-) -> tuple[float, float]:
-    r"""Draw mu, then tau, from sums that the items' system has already made.
+def _draw_mean_and_noise(problem: Problem, state: State, equations: NormalEquations, rng: np.random.Generator) -> State:
+    """Draw mu, then tau, from sums that the items' system has already made."""
+    items, weights = _factors(problem.sides[1], state.coordinates[1]), state.noise[1].each
+    f = np.concatenate([items, np.ones((len(items), 1), items.dtype)], axis=1)
+    left = equations.moments[:, 0] - np.einsum("nk,nk->n", equations.gram[:, 0], f, dtype=np.float64)
+    total = float(weights @ equations.gram[:, 0, 0])
+    mean = float(rng.normal(weights @ left / total, 1.0 / np.sqrt(state.precision * total)))
+    squares = float(weights @ equations.residuals(items, mean))
+    return state._replace(mean=mean, precision=draw_precision(len(problem.values), squares, rng))
 
-    Prediction ij is g_j . e_i with g_j = (mu + c_j, w_j, 1) and e_i = (1, u_i, b_i). The sum of squared residuals is
-    sum y^2 - 2 sum_j g_j . moments_j + sum_j g_j' gram_j g_j: no pass over the ratings.
-    """
-    gram, moments = equations
-    g = np.concatenate([items, np.ones((len(items), 1), items.dtype)], axis=1)
-    n = len(values)
 
-    def total(left: np.ndarray, right: np.ndarray) -> float:
-        return float(np.einsum("nk,nk->", left, right, dtype=np.float64))
+def _move(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    """Step along directions that predictions do not see; draw filters and variances given the columns."""
+    if problem.biases:
+        state = trade_means(problem.sides, state, rng)
+    state = turn_columns(problem.sides, balance_scales(state, rng), rng)
+    for own, side in enumerate(problem.sides):
+        drawn = state.coordinates[own][:, problem.free]
+        state = _with_side(problem, state, own, drawn, side.draw(state.hyper[own].of(problem.free), drawn, rng))
+    return state
 
-    without_mean = total(moments[:, :1], np.ones_like(moments[:, :1])) - total(gram[:, 0], g)
-    mean = float(rng.normal(without_mean / n, 1.0 / np.sqrt(state.precision * n)))
-    g[:, 0] += items.dtype.type(mean)
-    fitted = np.matmul(gram, g[:, :, None])[:, :, 0]
-    squares = float(np.vdot(values.astype(np.float64), values)) - 2.0 * total(g, moments) + total(g, fitted)
-    rate = _NOISE_RATE + 0.5 * max(squares, 0.0)
-    return mean, float(rng.gamma(_NOISE_SHAPE + 0.5 * n) / rate)
+
+def _draw_grades(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    assert problem.grades is not None
+    assert state.cuts is not None
+    users, items = problem.factors(state)
+    return state._replace(cuts=problem.grades.draw(state.cuts, users, items, state.noise, rng))
 
 
 def _factors(side: Side, x: np.ndarray) -> np.ndarray:

@@ -1,9 +1,10 @@
 r"""Ratings as ordered classes: thresholds b_1 < ... < b_{C-1} cut a latent value, p(r <= c) = Phi(b_c - eta).
 
-A rating's latent value is y = eta + standard normal noise, known to lie between two thresholds (Albert and Chib, 1993).
-Given the latent values, all else is drawn as for a Gaussian likelihood with precision 1. Thresholds given the latent
-values could hardly move, so they are drawn first with latent values integrated out (Cowles, 1996): a random walk of
-Metropolis on the first threshold and the logarithms of the gaps.
+A rating's latent value is y = eta + normal noise, known to lie between two thresholds (Albert and Chib, 1993). The
+noise has precision 1, times those of user and item (`noise`). Given the latent values, all else is drawn as for a
+Gaussian likelihood with precision 1. Thresholds given the latent values could hardly move, so they are drawn first
+with latent values integrated out (Cowles, 1996): a random walk of Metropolis on the first threshold and the logarithms
+of the gaps.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from hypergauss.factorisation.noise import Precisions
 from hypergauss.likelihoods.ordinal import log_probability_between
 
 #: Ratings whose predictors are computed at once.
 _CHUNK = 1 << 18
 #: Prior of the first threshold, normal around 0, and of the logarithms of gaps: standard deviation.
-_PRIOR_SPREAD = 3.0
+THRESHOLD_SPREAD = 3.0
 #: Steps of Metropolis a sweep.
 _STEPS = 2
 
@@ -68,25 +70,33 @@ class Grades(NamedTuple):
         counts = np.bincount(self.label, minlength=self.num_classes)
         return ndtri(np.cumsum(counts)[:-1] / counts.sum())
 
-    def draw(self, cuts: Cuts, users: np.ndarray, items: np.ndarray, rng: np.random.Generator) -> Cuts:
-        """Draw thresholds given predictors, then latent values given both."""
+    def draw(
+        self,
+        cuts: Cuts,
+        users: np.ndarray,
+        items: np.ndarray,
+        noise: tuple[Precisions, Precisions],
+        rng: np.random.Generator,
+    ) -> Cuts:
+        """Draw thresholds given predictors and noise, then latent values given all."""
         eta = predictors(users, items, self.user, self.item)
+        root = np.sqrt(noise[0].each[self.user] * noise[1].each[self.item])
         thresholds = cuts.thresholds
         for _ in range(_STEPS):
-            thresholds = self._step(thresholds, eta, rng)
-        low, high = self._limits(thresholds, eta)
-        return Cuts((eta + truncated_normal(low, high, rng)).astype(self.dtype), thresholds)
+            thresholds = self._step(thresholds, eta, root, rng)
+        low, high = self._limits(thresholds, eta, root)
+        return Cuts((eta + truncated_normal(low, high, rng) / root).astype(self.dtype), thresholds)
 
-    def _limits(self, thresholds: np.ndarray, eta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _limits(self, thresholds: np.ndarray, eta: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
-        return ends[self.label] - eta, ends[self.label + 1] - eta
+        return root * (ends[self.label] - eta), root * (ends[self.label + 1] - eta)
 
-    def log_likelihood(self, thresholds: np.ndarray, eta: np.ndarray) -> float:
-        """Return the sum of log p(r | eta) over ratings."""
-        low, high = self._limits(thresholds, eta)
+    def log_likelihood(self, thresholds: np.ndarray, eta: np.ndarray, root: np.ndarray) -> float:
+        """Return the sum of log p(r | eta) over ratings, for roots of the noise's precisions."""
+        low, high = self._limits(thresholds, eta, root)
         return float(log_probability_between(low, high).sum())
 
-    def _step(self, thresholds: np.ndarray, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _step(self, thresholds: np.ndarray, eta: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One step of Metropolis in (b_1, log gaps); steps are symmetric, and scaled alike wherever the chain is."""
         counts = np.bincount(self.label, minlength=self.num_classes)
         # Given eta, a threshold is known to about 1 / sqrt(ratings beside it); 2.4 / sqrt(d) is the best multiple.
@@ -94,7 +104,7 @@ class Grades(NamedTuple):
         spread = 2.4 / np.sqrt(len(known)) * known
         spread[1:] /= np.diff(self.start_thresholds())
         proposed = _from_coordinates(_coordinates(thresholds) + spread * rng.standard_normal(len(spread)))
-        gain = self.log_likelihood(proposed, eta) - self.log_likelihood(thresholds, eta)
+        gain = self.log_likelihood(proposed, eta, root) - self.log_likelihood(thresholds, eta, root)
         gain += _log_prior(proposed) - _log_prior(thresholds)
         return proposed if np.log(rng.random()) < gain else thresholds
 
@@ -130,4 +140,4 @@ def _from_coordinates(t: np.ndarray) -> np.ndarray:
 
 def _log_prior(thresholds: np.ndarray) -> float:
     """Return the log density in the coordinates, normal in each."""
-    return float(-0.5 * ((_coordinates(thresholds) / _PRIOR_SPREAD) ** 2).sum())
+    return float(-0.5 * ((_coordinates(thresholds) / THRESHOLD_SPREAD) ** 2).sum())

@@ -6,36 +6,37 @@ import inspect
 import json
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, overload
+from typing import Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
+from hypergauss.factorisation.answers import RandomState
 from hypergauss.factorisation.chains import check_schedule, sample
 from hypergauss.factorisation.checkpoints import Checkpoint, fingerprint
-from hypergauss.factorisation.convergence import identified
+from hypergauss.factorisation.convergence import worst_rhat
 from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem, progress
+from hypergauss.factorisation.grounds import make_grounds
+from hypergauss.factorisation.growth import Growth
+from hypergauss.factorisation.implicit import check_given, with_unobserved
 from hypergauss.factorisation.mode import Mode, find_mode
-from hypergauss.factorisation.named_predictions import Prediction, as_draw, together
-from hypergauss.factorisation.predictive import Kept, Predictive
+from hypergauss.factorisation.predictive import Kept
 from hypergauss.factorisation.ratings import Ratings, tabulate
 from hypergauss.factorisation.settings import check_bounds, check_settings
 from hypergauss.factorisation.sides import check_priors, check_relations
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import as_list
 from hypergauss.learning.priors import LogNormal
-
-if TYPE_CHECKING:
-    from arviz import InferenceData
 
 #: What decides the draws, besides the ratings, the relations and the seed.
 _SETTINGS = (
     "n_factors",
     "likelihood",
+    "noise",
+    "unobserved",
     "kernel",
     "biases",
     "rank",
@@ -45,10 +46,9 @@ _SETTINGS = (
     "precision",
 )
 Relations = Mapping[str, Hypergraph]
-RandomState = int | np.random.RandomState | None
 
 
-class KPMF(BaseEstimator):
+class KPMF(Growth, BaseEstimator):
     r"""Ratings explained by latent factors whose priors are Gaussian processes on one hypergraph and its dual.
 
     A rating of item j by user i is
@@ -68,8 +68,11 @@ class KPMF(BaseEstimator):
         D, the length of u_i and w_j.
     inference : {"gibbs", "map"}
         See above.
-    likelihood : {"gaussian", "ordinal"}
-        Noise, or an ordered probit whose thresholds are drawn too ("gibbs" only).
+    likelihood : {"gaussian", "ordinal", "implicit"}
+        Noise, or an ordered probit whose thresholds are drawn too ("gibbs" only). "implicit" explains what was watched
+        at all, without ratings: predictions are probabilities.
+    noise : {"individual", "common"}
+        Whether users and items have variances of noise of their own, around a common one, or all the same ("gibbs").
     kernel : {"matern", "diffusion", "independent"}
         "diffusion" is exp(-0.01 L) with the Laplacian L = D - W of the weighted clique expansion ("map" only).
         "independent" ignores the hypergraph.
@@ -80,6 +83,8 @@ class KPMF(BaseEstimator):
     bounds : (float, float), "observed" or None
         Least and largest rating. Ratings outside are refused and predictions are kept inside; "observed" takes the
         extremes of the ratings given to `fit`, which keeps predictions inside them.
+    unobserved : float
+        Pairs that were not watched, for each that was, of a sample that the model looks at ("implicit").
     user_relations, item_relations : dict of name to Hypergraph, optional
         What else is known: hypergraphs on users, or items, by name. Each hyperedge has an effect on every column, and
         each relation a weight that is learned ("gibbs" only). Vertices without ratings become known users or items.
@@ -96,10 +101,14 @@ class KPMF(BaseEstimator):
         Numbers of inducing users and items, selected as in section 3.1 of the paper ("map").
     max_iterations : int
         Steps of alternation at most ("map").
-    chains, warm_up, draws, thin : int
-        Chains, sweeps of each thrown away at first, draws kept of each, and sweeps for each draw ("gibbs"). Chains
-        start from functions that are smooth on the hypergraph: where ratings follow it little, they may need some
-        hundred sweeps to leave them, and `inference_data` shows it.
+    chains, warm_up, thin : int
+        Chains, sweeps of each thrown away at first, and sweeps for each draw ("gibbs").
+    draws : int or "auto"
+        Draws kept of each chain. "auto" draws until the chains agree: until R-hat of predictions, noise (or
+        thresholds), identified biases and the factors' variance, looked at after every 50 draws, is at most 1.05
+        ("gibbs").
+    max_draws : int
+        At most so many draws of each chain with ``draws="auto"``; if chains disagree then, a warning says so.
     tolerance : float
         Of conjugate gradients: the size of the residual, relative to that of the right-hand side. The mode is found
         with 1e-4 at least.
@@ -133,6 +142,10 @@ class KPMF(BaseEstimator):
         Ratings are its ``center`` plus ``spread`` times what the model explains.
     levels_ : array, shape (C,), or None
         Ratings of the ordered classes.
+    cells_ : Ratings or None
+        With likelihood="implicit", what was watched as 1 and the sample of what was not as 0.
+    grounds_ : two Ground
+        Where users and items stand in the hypergraph, and newcomers would ("gibbs").
 
     Notes
     -----
@@ -158,10 +171,12 @@ class KPMF(BaseEstimator):
         *,
         inference: str = "gibbs",
         likelihood: str = "gaussian",
+        noise: str = "individual",
         kernel: str = "matern",
         biases: bool = True,
         mean: str = "learned",
         bounds: tuple[float, float] | str | None = "observed",
+        unobserved: float = 3.0,
         user_relations: Relations | None = None,
         item_relations: Relations | None = None,
         rank: int | str | None = "auto",
@@ -173,9 +188,10 @@ class KPMF(BaseEstimator):
         noise_variance: float = 1.0,
         inducing: tuple[int, int] | None = None,
         max_iterations: int = 100,
-        chains: int = 2,
+        chains: int = 4,
         warm_up: int = 40,
-        draws: int = 60,
+        draws: int | str = "auto",
+        max_draws: int = 400,
         thin: int = 1,
         tolerance: float = 3e-3,
         precision: str = "single",
@@ -188,10 +204,12 @@ class KPMF(BaseEstimator):
         self.n_factors = n_factors
         self.inference = inference
         self.likelihood = likelihood
+        self.noise = noise
         self.kernel = kernel
         self.biases = biases
         self.mean = mean
         self.bounds = bounds
+        self.unobserved = unobserved
         self.user_relations = user_relations
         self.item_relations = item_relations
         self.rank = rank
@@ -206,6 +224,7 @@ class KPMF(BaseEstimator):
         self.chains = chains
         self.warm_up = warm_up
         self.draws = draws
+        self.max_draws = max_draws
         self.thin = thin
         self.tolerance = tolerance
         self.precision = precision
@@ -215,15 +234,15 @@ class KPMF(BaseEstimator):
         self.show_progress = show_progress
         self.random_state = random_state
 
-    def fit(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> Self:
+    def fit(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike | None = None) -> Self:
         """Learn from ratings.
 
         Parameters
         ----------
         users, items : array-like of names, shape (n,)
-            Who rated what.
+            Who rated, or watched, what.
         ratings : array-like, shape (n,)
-            How.
+            How; left out for likelihood="implicit".
         """
         usual = {name: given.default for name, given in inspect.signature(KPMF).parameters.items()}
         check_settings(self.get_params(deep=False), usual)
@@ -231,7 +250,9 @@ class KPMF(BaseEstimator):
         named.append(check_relations("item_relations", self.item_relations))
         more = [[hypergraph.vertices for hypergraph in relations.values()] for relations in named]
         given = check_bounds(self.bounds)
-        table = tabulate(users, items, ratings, bounds=given, more_users=more[0], more_items=more[1])
+        names = as_list(users), as_list(items)
+        values = check_given(ratings, self.likelihood, len(names[0]))
+        table = tabulate(*names, values, bounds=given, more_users=more[0], more_items=more[1])
         observed = (float(table.values.min()), float(table.values.max()))
         rng = check_random_state(self.random_state)
         if self.inference == "gibbs":
@@ -240,81 +261,10 @@ class KPMF(BaseEstimator):
             self._fit_map(table, rng)
         self.users_, self.items_ = table.users, table.items
         self.bounds_ = observed if self.bounds == "observed" else given
+        if self.likelihood == "implicit":
+            self.bounds_ = (0.0, 1.0)
         self.ratings_ = table
         return self
-
-    @overload
-    def predict(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[False] = False
-    ) -> np.ndarray: ...
-    @overload
-    def predict(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[True]
-    ) -> tuple[np.ndarray, np.ndarray]: ...
-    def predict(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: bool = False
-    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
-        """Return the mean rating of each pair and, if asked for, the standard deviation of a new rating.
-
-        Users and items that `fit` has not seen have their prior, and a warning says so.
-        """
-        mean, std = self._prediction().moments(users, items)
-        return (mean, std) if return_std else mean
-
-    def predict_interval(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], level: float = 0.9
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of central intervals that hold a new rating with the given probability, within bounds.
-
-        They are those of a normal distribution of the predictive mean and variance; for the ordered probit, the least
-        and largest level whose cumulative probability passes (1 - level) / 2 and (1 + level) / 2.
-        """
-        return self._prediction().interval(users, items, level)
-
-    def predict_proba(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> pd.DataFrame:
-        """Return the probability of each rating level, one row a pair ("ordinal" only)."""
-        return self._prediction().probabilities(users, items)
-
-    def log_density(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> np.ndarray:
-        """Return the log predictive density of each rating; the log probability for ordered classes."""
-        return self._prediction().log_density(users, items, ratings)
-
-    def sample(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], size: int = 1, random_state: RandomState = None
-    ) -> np.ndarray:
-        """Draw new ratings from the predictive distribution, shape (size, n)."""
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        return self._prediction().sample(users, items, size, rng)
-
-    def recommend(self, user: Hashable, n: int = 10, *, include_seen: bool = False) -> pd.DataFrame:
-        """Return the n items of the highest predicted rating for a user, with the standard deviation of a new rating.
-
-        Items that the user has rated are left out unless asked for.
-        """
-        return self._prediction().best(user, n, include_seen=include_seen)
-
-    def inference_data(self) -> InferenceData:
-        """Return what is identified of the draws as ArviZ's ``InferenceData``, for R-hat and effective sample sizes.
-
-        Factors can turn and change sign without changing a prediction, so predictions stand for them: those of fifty
-        rated pairs, the variances of biases, of u_i . w_j and of the noise, and the thresholds.
-        """
-        return identified(self._kept(), self.ratings_, self.likelihood)
-
-    def relation_weights(self) -> pd.DataFrame:
-        """Return mean and standard deviation of each relation's weight, as a multiple of a column's variance."""
-        kept = self._kept()
-        rows = []
-        for side, relations, field in (
-            ("users", self.user_relations, "user_weights"),
-            ("items", self.item_relations, "item_weights"),
-        ):
-            weights = np.concatenate([getattr(chain, field) for chain in kept])
-            rows += [
-                {"side": side, "relation": name, "weight": weights[:, place].mean(), "std": weights[:, place].std()}
-                for place, name in enumerate(relations or {})
-            ]
-        return pd.DataFrame(rows, columns=["side", "relation", "weight", "std"])
 
     def _fit_gibbs(
         self,
@@ -322,12 +272,16 @@ class KPMF(BaseEstimator):
         relations: tuple[Relations, Relations],
         rng: np.random.RandomState,
     ) -> None:
-        schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin)
+        schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin, self.max_draws)
+        cells, rate = table, 1.0
+        if self.likelihood == "implicit":
+            cells, rate = with_unobserved(table, self.unobserved, np.random.default_rng(rng.randint(2**31)))
         problem, scale = gibbs_problem(
             table,
             relations,
             n_factors=self.n_factors,
             likelihood=self.likelihood,
+            noise=self.noise,
             kernel=self.kernel,
             biases=self.biases,
             rank=self.rank,
@@ -335,9 +289,10 @@ class KPMF(BaseEstimator):
             priors=check_priors(self.priors),
             tolerance=self.tolerance,
             precision=self.precision,
+            cells=cells,
         )
         entropy = rng.randint(2**32, size=4, dtype=np.uint64).tolist()
-        checkpoint = self._checkpoint(table, relations, entropy)
+        checkpoint = self._checkpoint(cells, relations, entropy)
         with progress(self.show_progress, "sweeps") as report:
             self.draws_: list[Kept] = sample(
                 problem,
@@ -346,8 +301,11 @@ class KPMF(BaseEstimator):
                 n_jobs=self.n_jobs,
                 checkpoint=checkpoint,
                 report=report,
+                disagreement=lambda kept: worst_rhat(kept, cells, self.likelihood),
             )
-        self.scale_, self.levels_ = scale, None if problem.grades is None else problem.grades.levels
+        self.scale_, self.levels_ = scale._replace(rate=rate), None if problem.grades is None else problem.grades.levels
+        self.cells_ = cells if self.likelihood == "implicit" else None
+        self.grounds_ = make_grounds(table, problem.sides, relations, float(self.size_exponent))
 
     def _fit_map(self, table: Ratings, rng: np.random.RandomState) -> None:
         kernels = fixed_kernels(
@@ -393,18 +351,3 @@ class KPMF(BaseEstimator):
         settings = json.dumps([{name: repr(getattr(self, name)) for name in _SETTINGS}, entropy])
         every = _checks.count("checkpoint_every", self.checkpoint_every)
         return Checkpoint(Path(self.checkpoint), every, fingerprint(table, relations, settings))
-
-    def _kept(self) -> list[Kept]:
-        check_is_fitted(self, "users_")
-        if self.inference != "gibbs":
-            raise ValueError("There are draws only with inference='gibbs'.")
-        return self.draws_
-
-    def _prediction(self) -> Prediction:
-        check_is_fitted(self, "users_")
-        if self.inference == "gibbs":
-            predictive = Predictive(together(self.draws_), self.scale_, self.levels_)
-        else:
-            mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
-            predictive = Predictive(mode, self.scale_, self.levels_)
-        return Prediction(predictive, self.ratings_, self.bounds_)

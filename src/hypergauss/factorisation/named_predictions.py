@@ -38,7 +38,11 @@ class Prediction(NamedTuple):
 
     def moments(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean rating of each pair, within bounds, and the standard deviation of a new one."""
-        mean, std = self.predictive.moments(*self.rows(users, items))
+        return self.of_rows(*self.rows(users, items))
+
+    def of_rows(self, user: np.ndarray, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the same of pairs of rows."""
+        mean, std = self.predictive.moments(user, item)
         return self._within(mean), std
 
     def interval(
@@ -83,14 +87,18 @@ class Prediction(NamedTuple):
 
     def best(self, user: Hashable, n: int, *, include_seen: bool) -> pd.DataFrame:
         """Return the n items of the highest mean rating for a user, without those rated unless asked for."""
-        _checks.count("n", n)
         table = self.ratings
         row = self.rows([user], table.items[:1])[0][0]
+        return self.highest(n, None if include_seen else table.item[table.user == row], row)
+
+    def highest(self, n: int, without: np.ndarray | None, row: int = -1) -> pd.DataFrame:
+        """Return the n items of the highest mean rating for the user of a row, without those of some rows."""
+        _checks.count("n", n)
+        table = self.ratings
         rows = np.arange(len(table.items))
-        if not include_seen:
-            rows = np.setdiff1d(rows, table.item[table.user == row])
-        mean, std = self.predictive.moments(np.full(len(rows), row), rows)
-        mean = self._within(mean)
+        if without is not None:
+            rows = np.setdiff1d(rows, without)
+        mean, std = self.of_rows(np.full(len(rows), row), rows)
         best = np.argsort(-mean, kind="stable")[:n]
         return pd.DataFrame({"item": table.items[rows[best]], "rating": mean[best], "std": std[best]})
 
@@ -121,7 +129,7 @@ def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool)
     columns = mode.users.shape[1]
     lone = np.full((1, columns), float(variance))
     lone[0, 0] *= biases
-    none, shape = np.zeros((1, 0)), np.zeros((1, 2, columns))
+    none, shape, no_modes = np.zeros((1, 0)), np.zeros((1, 2, columns)), np.zeros((1, 0, columns))
     return Kept(
         users=mode.users[None],
         items=mode.items[None],
@@ -135,9 +143,24 @@ def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool)
         variance=shape,
         user_weights=none,
         item_weights=none,
+        user_smooth=no_modes,
+        item_smooth=no_modes,
+        user_slack=no_modes,
+        item_slack=no_modes,
+        user_noise=np.ones((1, len(mode.users))),
+        item_noise=np.ones((1, len(mode.items))),
+        lone_noise=np.ones((1, 2)),
     )
 
 
-def together(chains: list[Kept]) -> Kept:
-    """Return the draws of all chains, one after the other."""
+def together(chains: list[Kept], *, without: str | None = None, most: int | None = None) -> Kept:
+    """Return the draws of all chains, one after the other; without the rows of "users" or "items" if these are idle.
+
+    If there are more than so many draws, every second, third, ... of each chain stands for them.
+    """
+    if most is not None:
+        step = -(-sum(len(chain.mean) for chain in chains) // most)
+        chains = [Kept(*(part[::step] for part in chain)) for chain in chains]
+    if without is not None:
+        chains = [chain._replace(**{without: getattr(chain, without)[:, :0]}) for chain in chains]
     return Kept(*(np.concatenate(part) for part in zip(*chains, strict=True)))

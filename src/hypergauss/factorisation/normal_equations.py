@@ -29,18 +29,32 @@ _MOST_STEPS = {np.dtype(np.float32): 100, np.dtype(np.float64): 1000}
 
 
 class NormalEquations(NamedTuple):
-    r"""Sums over the ratings of each vertex, for features e_j = (1, w_j, c_j) of the other side.
+    r"""Sums over the ratings of each vertex, for features e_j = (1, w_j, c_j) and weights h_j of the other side.
 
     Attributes
     ----------
     gram : array, shape (N, D + 2, D + 2)
-        sum_j e_j e_j'.
+        sum_j h_j e_j e_j'.
     moments : array, shape (N, D + 2)
-        sum_j y_ij e_j.
+        sum_j h_j y_ij e_j.
+    squares : array, shape (N,)
+        sum_j h_j y_ij^2.
     """
 
     gram: np.ndarray
     moments: np.ndarray
+    squares: np.ndarray
+
+    def residuals(self, factors: np.ndarray, mean: float) -> np.ndarray:
+        r"""Return sum_j h_j r_ij^2 for rows (b_i, u_i) of factors, shape (N,): no pass over the ratings.
+
+        The prediction of ij is f_i . e_j with f_i = (mu + b_i, u_i, 1), so that the sum is
+        squares_i - 2 f_i . moments_i + f_i' gram_i f_i.
+        """
+        f = np.concatenate([factors, np.ones((len(factors), 1), factors.dtype)], axis=1)
+        f[:, 0] += factors.dtype.type(mean)
+        fitted = blockwise(self.gram, f)
+        return np.maximum(self.squares + np.einsum("nk,nk->n", f, fitted - 2.0 * self.moments, dtype=np.float64), 0.0)
 
 
 def features(factors: np.ndarray) -> np.ndarray:
@@ -48,15 +62,20 @@ def features(factors: np.ndarray) -> np.ndarray:
     return np.concatenate([np.ones((len(factors), 1), factors.dtype), factors[:, 1:], factors[:, :1]], axis=1)
 
 
-def normal_equations(pattern: sp.csr_array, table: sp.csr_array, e: np.ndarray) -> NormalEquations:
+def normal_equations(
+    pattern: sp.csr_array, table: sp.csr_array, e: np.ndarray, weights: np.ndarray | None = None
+) -> NormalEquations:
     """Sum features and their products over the ratings of each row, one pass each over the sparse tables."""
     size = e.shape[1]
+    h = np.ones(len(e), e.dtype) if weights is None else weights.astype(e.dtype)
+    weighed = h[:, None] * e
+    squares = sp.csr_array((table.data.astype(np.float64) ** 2, table.indices, table.indptr), shape=table.shape) @ h
     upper = np.triu_indices(size)
     place = np.zeros((size, size), dtype=np.int64)
     place[upper] = np.arange(len(upper[0]))
     place = np.maximum(place, place.T)
-    sums = pattern @ (e[:, upper[0]] * e[:, upper[1]])
-    return NormalEquations(sums[:, place], table @ e)
+    sums = pattern @ (weighed[:, upper[0]] * e[:, upper[1]])
+    return NormalEquations(sums[:, place], table @ weighed, squares)
 
 
 class Solution(NamedTuple):
@@ -160,16 +179,24 @@ class System:
         return found.x if found.worst <= tolerance else None
 
 
-def system(equations: NormalEquations, columns: Columns, *, mean: float, precision: float, free: np.ndarray) -> System:
-    """Return the system of the free columns, given the mean mu and the noise's precision tau."""
-    gram, moments = equations
-    tau, mu = gram.dtype.type(precision), gram.dtype.type(mean)
-    linear = moments[:, free] - mu * gram[:, free, 0] - gram[:, free, -1]
-    return System(columns, tau * gram[:, free[:, None], free], tau * linear)
+def system(
+    equations: NormalEquations, columns: Columns, *, mean: float, precision: float | np.ndarray, free: np.ndarray
+) -> System:
+    """Return the system of the free columns, given the mean mu and the noise's precision, for all or for each row."""
+    gram, moments, _ = equations
+    tau = np.broadcast_to(np.asarray(precision, gram.dtype), len(gram))
+    linear = moments[:, free] - gram.dtype.type(mean) * gram[:, free, 0] - gram[:, free, -1]
+    return System(columns, tau[:, None, None] * gram[:, free[:, None], free], tau[:, None] * linear)
 
 
-def scattered_noise(pattern: sp.csr_array, z: np.ndarray, precision: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw sqrt(tau) sum_j z_j xi_ij for each vertex, xi one standard normal a rating: noise of covariance G_i."""
+def scattered_noise(
+    pattern: sp.csr_array, z: np.ndarray, precision: float | np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw sqrt(tau_i) sum_j z_j xi_ij for each vertex, xi one standard normal a rating: noise of covariance G_i.
+
+    Where items have weights h_j, z_j is to be sqrt(h_j) times what they multiply.
+    """
     white = rng.standard_normal(pattern.nnz, dtype=z.dtype)
     table = sp.csr_array((white, pattern.indices, pattern.indptr), shape=pattern.shape)
-    return z.dtype.type(np.sqrt(precision)) * (table @ z)
+    tau = np.broadcast_to(np.asarray(precision, z.dtype), len(pattern.indptr) - 1)
+    return np.sqrt(tau)[:, None] * (table @ z)

@@ -13,10 +13,14 @@ from hypergauss.likelihoods.ordinal import log_probability_between
 
 
 class Scale(NamedTuple):
-    """Ratings are ``center + spread * y`` for y on the model's scale."""
+    """Ratings are ``center + spread * y`` for y on the model's scale.
+
+    Where events are explained and not ratings, ``rate`` is the share of cells without one that the model has seen.
+    """
 
     center: float
     spread: float
+    rate: float = 1.0
 
 
 class Kept(NamedTuple):
@@ -36,6 +40,14 @@ class Kept(NamedTuple):
         Of users' and items' columns.
     user_weights, item_weights : array, shape (S, number of relations)
         Of relations.
+    user_smooth, item_smooth : array, shape (S, r + L + Q, K)
+        What modes, levels and hyperedges of relations say of a row of which nothing else is known (`row_priors`).
+    user_slack, item_slack : array, shape (S, r, K)
+        How uncertain the modes' part of that is.
+    user_noise, item_noise : array, shape (S, N) and (S, M)
+        How many times ``noise_variance`` a user's ratings, and an item's, have.
+    lone_noise : array, shape (S, 2)
+        The same of a user and of an item of whom nothing is known.
     """
 
     users: np.ndarray
@@ -50,13 +62,24 @@ class Kept(NamedTuple):
     variance: np.ndarray
     user_weights: np.ndarray
     item_weights: np.ndarray
+    user_smooth: np.ndarray
+    item_smooth: np.ndarray
+    user_slack: np.ndarray
+    item_slack: np.ndarray
+    user_noise: np.ndarray
+    item_noise: np.ndarray
+    lone_noise: np.ndarray
 
 
 class Predictor(NamedTuple):
-    """Mean and variance of eta for pairs under one draw; the variance is that of users and items not seen."""
+    """Mean and variance of eta for pairs under one draw, and the variance of the noise.
+
+    That of eta is that of users and items not seen.
+    """
 
     mean: np.ndarray
     variance: np.ndarray
+    noise: np.ndarray
 
 
 class Predictive:
@@ -82,10 +105,10 @@ class Predictive:
             mean = p @ self.levels
             return mean, np.sqrt(np.maximum(p @ self.levels**2 - mean**2, 0.0))
         first, second, inside = np.zeros(len(user)), np.zeros(len(user)), np.zeros(len(user))
-        for number, eta in enumerate(self._predictors(user, item)):
+        for eta in self._predictors(user, item):
             first += eta.mean
             second += eta.mean**2
-            inside += eta.variance + self.kept.noise_variance[number]
+            inside += eta.variance + eta.noise
         count = len(self.kept.mean)
         mean = first / count
         variance = np.maximum(second / count - mean**2, 0.0) + inside / count
@@ -96,9 +119,9 @@ class Predictive:
         assert self.levels is not None
         total = np.zeros((len(user), len(self.levels)))
         for number, eta in enumerate(self._predictors(user, item)):
-            z = (self.kept.thresholds[number] - eta.mean[:, None]) / np.sqrt(1.0 + eta.variance)[:, None]
+            z = (self.kept.thresholds[number] - eta.mean[:, None]) / np.sqrt(eta.noise + eta.variance)[:, None]
             cumulative = np.pad(ndtr(z), ((0, 0), (1, 1)), constant_values=(0.0, 1.0))
-            total += np.diff(cumulative, axis=1)
+            total += at_rate(np.diff(cumulative, axis=1), self.scale.rate)
         return total / len(self.kept.mean)
 
     def log_density(self, user: np.ndarray, item: np.ndarray, ratings: np.ndarray) -> np.ndarray:
@@ -110,23 +133,26 @@ class Predictive:
             label = np.searchsorted(self.levels, ratings)
         for number, eta in enumerate(self._predictors(user, item)):
             if self.levels is None:
-                variance = eta.variance + self.kept.noise_variance[number]
+                variance = eta.variance + eta.noise
                 terms[number] = -0.5 * ((y - eta.mean) ** 2 / variance + np.log(2 * np.pi * variance))
             else:
                 ends = np.concatenate([[-np.inf], self.kept.thresholds[number], [np.inf]])
-                low, high = ((ends[place] - eta.mean) / np.sqrt(1.0 + eta.variance) for place in (label, label + 1))
-                terms[number] = log_probability_between(low, high)
+                spread = np.sqrt(eta.noise + eta.variance)
+                low, high = ((ends[place] - eta.mean) / spread for place in (label, label + 1))
+                terms[number] = log_at_rate(log_probability_between(low, high), label, self.scale.rate)
         log_p = logsumexp(terms, axis=0) - np.log(len(terms))
         return log_p - (np.log(self.scale.spread) if self.levels is None else 0.0)
 
     def sample(self, user: np.ndarray, item: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Draw new ratings, shape (size, n), each row under one draw of the factors taken at random."""
+        if self.scale.rate != 1.0:
+            assert self.levels is not None
+            return self.levels[(rng.random((size, len(user))) < self.probabilities(user, item)[:, 1]).astype(int)]
         rows = np.empty((size, len(user)))
         chosen = rng.integers(len(self.kept.mean), size=size)
         for place, number in enumerate(chosen):
             eta = self._predictor(int(number), user, item)
-            noise = 1.0 if self.levels is not None else self.kept.noise_variance[number]
-            rows[place] = eta.mean + np.sqrt(eta.variance + noise) * rng.standard_normal(len(user))
+            rows[place] = eta.mean + np.sqrt(eta.variance + eta.noise) * rng.standard_normal(len(user))
             if self.levels is not None:
                 rows[place] = self.levels[np.searchsorted(self.kept.thresholds[number], rows[place])]
         return rows if self.levels is not None else self.scale.center + self.scale.spread * rows
@@ -149,7 +175,28 @@ class Predictive:
                 variance[own] += lone[0] + rows[other[own], 1:] ** 2 @ lone[1:]
         both = (user < 0) & (item < 0)
         variance[both] += kept.lone_users[number, 1:] @ kept.lone_items[number, 1:]
-        return Predictor(mean, variance)
+        noise = kept.noise_variance[number] * np.ones(len(user))
+        for rows, own, lone in zip(
+            (kept.user_noise, kept.item_noise), (user, item), kept.lone_noise[number], strict=True
+        ):
+            noise *= np.append(rows[number], lone)[own]
+        return Predictor(mean, variance, noise)
+
+
+def at_rate(p: np.ndarray, rate: float) -> np.ndarray:
+    """Return probabilities (not watched, watched), the last axis, among all cells from those among the cells seen."""
+    if rate == 1.0:
+        return p
+    seen = p * [1.0, rate]
+    return seen / seen.sum(axis=-1, keepdims=True)
+
+
+def log_at_rate(log_p: np.ndarray, label: np.ndarray, rate: float) -> np.ndarray:
+    """Return the logarithm of that for one of the two, label 1 being watched."""
+    if rate == 1.0:
+        return log_p
+    p = np.exp(log_p)
+    return np.where(label == 1, np.log(rate) + log_p - np.log1p((rate - 1.0) * p), log_p - np.log(p + rate * (1.0 - p)))
 
 
 def as_kept(records: list[dict[str, np.ndarray]]) -> Kept:

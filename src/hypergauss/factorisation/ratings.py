@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.hypergraph.names import as_list, locate, unique_index
+from hypergauss.hypergraph.names import as_list, locate, plain, unique_index
 
 
 class Ratings(NamedTuple):
@@ -95,12 +95,12 @@ def tabulate(
         raise ValueError(f"`ratings` must be a list of numbers, at least one. Got shape {values.shape}.")
     user, user_index = _numbered(users, "users", len(values), more_users)
     item, item_index = _numbered(items, "items", len(values), more_items)
-    _check_bounds(values, bounds)
+    check_bounds(values, bounds)
     order = np.lexsort((item, user))
     user, item, values = user[order], item[order], values[order]
     twice = np.flatnonzero((np.diff(user) == 0) & (np.diff(item) == 0))
     if len(twice):
-        pair = (user_index[user[twice[0]]], item_index[item[twice[0]]])
+        pair = (plain(user_index[user[twice[0]]]), plain(item_index[item[twice[0]]]))
         raise ValueError(
             f"A pair of user and item must be rated once. {pair} is rated twice{_checks.others(len(twice) - 1)}. Keep "
             "the last rating of each, or their mean: `frame.groupby([user, item]).mean()`."
@@ -115,14 +115,14 @@ def _numbered(
     given = as_list(names)
     _checks.same_length(argument, len(given), "ratings", n_ratings)
     seen = unique_index(pd.unique(pd.Series(given)), of=argument)
-    _check_kind(seen, argument)
+    check_kind(seen, argument)
     index = seen
     for other in more:
         index = index.append(other.difference(index, sort=False))
     return locate(index, given, argument=argument, owner="the ratings", cure=""), index
 
 
-def _check_kind(index: pd.Index, argument: str) -> None:
+def check_kind(index: pd.Index, argument: str) -> None:
     """Refuse text among numbers: "7" and 7 would be two users, which is never meant."""
     kinds = {"text" if isinstance(name, str) else "other" for name in index}
     if len(kinds) > 1:
@@ -134,7 +134,8 @@ def _check_kind(index: pd.Index, argument: str) -> None:
         )
 
 
-def _check_bounds(values: np.ndarray, bounds: tuple[float, float] | None) -> None:
+def check_bounds(values: np.ndarray, bounds: tuple[float, float] | None) -> None:
+    """Refuse ratings out of bounds, if there are any."""
     if bounds is None:
         return
     outside = np.flatnonzero((values < bounds[0]) | (values > bounds[1]))

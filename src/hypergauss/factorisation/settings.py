@@ -10,7 +10,8 @@ from hypergauss.factorisation.fitting import MODE_TOLERANCE, PRECISIONS
 
 _CHOICES = {
     "inference": ("gibbs", "map"),
-    "likelihood": ("gaussian", "ordinal"),
+    "likelihood": ("gaussian", "ordinal", "implicit"),
+    "noise": ("individual", "common"),
     "kernel": ("matern", "diffusion", "independent"),
     "mean": ("learned", "zero"),
     "precision": tuple(PRECISIONS),
@@ -18,10 +19,11 @@ _CHOICES = {
 
 
 class _Needs(NamedTuple):
-    """The inference, and the kernels, with which a parameter acts, and what to do without that inference."""
+    """The inference, kernels and likelihoods with which a parameter acts, and what to do without that inference."""
 
     inference: tuple[str, ...] = ("gibbs", "map")
     kernel: tuple[str, ...] = ("matern", "diffusion", "independent")
+    likelihood: tuple[str, ...] = ("gaussian", "ordinal", "implicit")
     instead: str = "Leave it out."
 
 
@@ -37,19 +39,29 @@ _NEEDS = {
     "chains": _BY_DRAWS,
     "warm_up": _BY_DRAWS,
     "draws": _BY_DRAWS,
+    "max_draws": _BY_DRAWS,
+    "noise": _Needs(("gibbs",), instead="'map' has one variance, `noise_variance`."),
     "thin": _BY_DRAWS,
     "n_jobs": _BY_DRAWS,
     "precision": _Needs(("gibbs",), instead="'map' always has double precision."),
-    "priors": _Needs(("gibbs",), ("matern",), "Fixed kernels have no priors: pass `nu` and `lengthscale` themselves."),
-    "nu": _Needs(("map",), ("matern",), f"{_DRAWN} Say what you know of it by `priors={{'nu': LogNormal(median)}}`."),
+    "priors": _Needs(
+        ("gibbs",), ("matern",), instead="Fixed kernels have no priors: pass `nu` and `lengthscale` themselves."
+    ),
+    "nu": _Needs(
+        ("map",), ("matern",), instead=f"{_DRAWN} Say what you know of it by `priors={{'nu': LogNormal(median)}}`."
+    ),
     "lengthscale": _Needs(
-        ("map",), ("matern",), f"{_DRAWN} Say what you know of it by `priors={{'lengthscale': LogNormal(median)}}`."
+        ("map",),
+        ("matern",),
+        instead=f"{_DRAWN} Say what you know of it by `priors={{'lengthscale': LogNormal(median)}}`.",
     ),
     "variance": _Needs(("map",), instead=_DRAWN),
     "noise_variance": _Needs(("map",), instead=_DRAWN),
     "mean": _Needs(("map",), instead=_DRAWN),
     "max_iterations": _Needs(("map",), instead="Set `warm_up` and `draws`."),
     "inducing": _Needs(("map",), ("matern", "diffusion")),
+    "unobserved": _Needs(("gibbs",), likelihood=("implicit",)),
+    "bounds": _Needs(likelihood=("gaussian", "ordinal")),
     "rank": _Needs(kernel=("matern", "diffusion")),
     "size_exponent": _Needs(kernel=("matern",)),
 }
@@ -69,12 +81,18 @@ def check_settings(settings: Mapping[str, Any], usual: Mapping[str, Any]) -> Non
             f"finer. Got {tolerance:g}. Leave it out."
         )
     _checks.count("n_jobs", settings["n_jobs"])
+    _checks.positive("unobserved", settings["unobserved"])
     if isinstance(settings["rank"], str):
         _checks.one_of("rank", settings["rank"], ("auto",))
     if settings["inference"] == "gibbs" and settings["kernel"] == "diffusion":
         raise ValueError("`kernel='diffusion'` needs inference='map'; 'matern' draws nu, to which infinity belongs.")
     for name, needs in _NEEDS.items():
         _check_acts(name, needs, settings, usual)
+    if settings["draws"] != "auto" and settings["max_draws"] != usual["max_draws"]:
+        raise ValueError(
+            f"`max_draws` needs draws='auto'. Got {settings['max_draws']!r} and draws={settings['draws']!r}. Leave it "
+            "out."
+        )
     if settings["checkpoint"] is None and settings["checkpoint_every"] != usual["checkpoint_every"]:
         raise ValueError(
             f"`checkpoint_every` needs a file to write to. Got {settings['checkpoint_every']!r} and no `checkpoint`. "
@@ -86,11 +104,11 @@ def _check_acts(name: str, needs: _Needs, settings: Mapping[str, Any], usual: Ma
     value = settings[name]
     if value is usual[name] or value in (usual[name], {}):
         return
-    for other in ("inference", "kernel"):
+    for other in ("inference", "kernel", "likelihood"):
         allowed: tuple[str, ...] = getattr(needs, other)
         if settings[other] not in allowed:
             listed = " or ".join(repr(choice) for choice in allowed)
-            instead = needs.instead if other == "inference" else "That kernel does without it: leave it out."
+            instead = needs.instead if other == "inference" else f"That {other} does without it: leave it out."
             raise ValueError(
                 f"`{name}` must be left as it is unless {other}={listed}. Got {value!r} and {other}="
                 f"{settings[other]!r}. {instead}"

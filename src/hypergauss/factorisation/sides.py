@@ -22,8 +22,8 @@ _NU = (0.5, 1.0, 1.5, 2.5, 4.0, 7.0, 12.0, 25.0, 50.0, np.inf)
 _LENGTHSCALES = np.geomspace(0.5, 20.0, 150)
 #: What stands for an infinite nu under its prior: past this, filters hardly differ.
 _LARGE_NU = 200.0
-#: Chains start from smooth functions and find detail in time; from rough ones, fitted to noise, they return slowly.
-_START = (50.0, 8.0)
+#: Chains start from functions of this filter: smooth enough not to fit chance, rough enough to see detail at once.
+_START = (12.0, 8.0)
 PRIORS = {"nu": LogNormal(3.0, 1.5), "lengthscale": LogNormal(3.0, 1.0)}
 
 
@@ -90,15 +90,21 @@ def stack_relations(index: pd.Index, relations: Mapping[str, Hypergraph], dtype:
     """Return the hyperedges of all relations side by side, for vertices in the order of the index."""
     features, owner = [sp.csr_array((len(index), 0))], []
     for number, hypergraph in enumerate(relations.values()):
-        rows = hypergraph.vertices.get_indexer(index)
-        A = normalised_incidence(hypergraph)
-        placed = sp.csr_array(sp.vstack([A, sp.csr_array((1, A.shape[1]))]))[rows]  # -1, the row of zeros: not there
-        squares = placed.power(2).sum(axis=1)
-        scale = 1.0 / np.sqrt(max(squares[squares > 0].mean() if squares.any() else 1.0, np.finfo(float).tiny))
+        placed, scale = relation_rows(index, hypergraph)
         features.append(scale * placed)
-        owner.append(np.full(A.shape[1], number))
+        owner.append(np.full(placed.shape[1], number))
     stacked = sp.csr_array(sp.hstack(features, format="csr"), dtype=dtype)
     return Relations(tuple(relations), stacked, np.concatenate([np.zeros(0, np.int64), *owner]).astype(np.int64))
+
+
+def relation_rows(index: pd.Index, hypergraph: Hypergraph) -> tuple[sp.csr_array, float]:
+    """Return the normalised incidence of those in an index, and the factor that gives its squares mean 1 over rows."""
+    rows = hypergraph.vertices.get_indexer(index)
+    A = normalised_incidence(hypergraph)
+    placed = sp.csr_array(sp.vstack([A, sp.csr_array((1, A.shape[1]))]))[rows]  # -1, the row of zeros: not there
+    squares = placed.power(2).sum(axis=1)
+    mean = squares[squares > 0].mean() if squares.any() else 1.0
+    return placed, 1.0 / float(np.sqrt(max(mean, np.finfo(float).tiny)))
 
 
 def check_relations(argument: str, relations: object) -> dict[str, Hypergraph]:

@@ -47,6 +47,17 @@ class Grid(NamedTuple):
     log_weights: np.ndarray
     start: int
 
+    def neighbour(self, point: np.ndarray, spread: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return points near given ones, and whether they are on the grid (if not, the given one stands for it).
+
+        One value of nu up, down or none, and a number of lengthscales: as likely as the way back.
+        """
+        width = len(self.nu) // len(np.unique(self.nu))  # lengthscales vary fastest
+        nu = point // width + rng.integers(-1, 2, size=len(point))
+        lengthscale = point % width + np.rint(spread * rng.standard_normal(len(point))).astype(np.int64)
+        inside = (nu >= 0) & (nu < len(self.nu) // width) & (lengthscale >= 0) & (lengthscale < width)
+        return np.where(inside, nu * width + lengthscale, point), inside
+
 
 class Hyperparameters(NamedTuple):
     r"""Of the K columns of one side.
@@ -197,6 +208,9 @@ class Side:
         self.num_levels = modes.levels.shape[1]
         self.features = sp.csr_array(sp.hstack([modes.levels, relations.features], format="csr"))
         self.num_coordinates = self.num_vertices + self.features.shape[1]
+        #: Of the variances' conditional: half of all coordinates that share a column's v, besides the prior's.
+        self.shape = SHAPE + 0.5 * (self.num_vertices + len(relations.owner))
+        self.constant = _constant(modes.levels, self.num_coordinates)
 
     def start(self, num_columns: int, variance: float) -> Hyperparameters:
         """Return hyperparameters to begin with: one filter and one variance for all."""
@@ -222,31 +236,65 @@ class Side:
 
     def draw(self, hyper: Hyperparameters, x: np.ndarray, rng: np.random.Generator) -> Hyperparameters:
         """Draw filters, variances and weights given coordinates x; the expansion stays."""
-        modes, owner = self.modes, self.relations.owner
         scaled = x / hyper.expansion.astype(x.dtype)
-        own, others = scaled[: self.num_vertices], scaled[self.num_vertices :].astype(np.float64) ** 2
-        levels, effects = others[: self.num_levels].sum(axis=0), others[self.num_levels :]
-        by_relation = np.zeros((len(hyper.weights), x.shape[1]))
-        np.add.at(by_relation, owner, effects)
-        q = modes.inverse @ _energies(modes, own).astype(modes.inverse.dtype)
-        q = q.astype(np.float64) + (by_relation / hyper.weights[:, None]).sum(axis=0)
-        shape = SHAPE + 0.5 * (self.num_vertices + len(owner))
-        log_p = modes.log_weights[:, None] - shape * np.log(RATE + 0.5 * q)
+        by_relation = self._by_relation(scaled)
+        q, levels = self._squares(scaled)
+        q += (by_relation / hyper.weights[:, None]).sum(axis=0)
+        log_p = self.modes.log_weights[:, None] - self.shape * np.log(RATE + 0.5 * q)
         point = (log_p + rng.gumbel(size=log_p.shape)).argmax(axis=0)  # the place of the largest is a draw
         chosen = q[point, np.arange(q.shape[1])]
-        variance = (RATE + 0.5 * chosen) / rng.gamma(shape, size=len(chosen))
+        variance = (RATE + 0.5 * chosen) / rng.gamma(self.shape, size=len(chosen))
         level_variance = (RATE + 0.5 * levels) / rng.gamma(SHAPE + 0.5 * self.num_levels, size=len(chosen))
-        sizes = np.bincount(owner, minlength=len(hyper.weights)) * len(chosen)
+        sizes = np.bincount(self.relations.owner, minlength=len(hyper.weights)) * len(chosen)
         weights = (RATE + 0.5 * (by_relation / variance).sum(axis=1)) / rng.gamma(SHAPE + 0.5 * sizes)
         return Hyperparameters(point, variance, level_variance, weights, hyper.expansion)
 
+    def _squares(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return sum_q e_q / kappa_q of columns at each point, shape (G, K), and the sum of squared levels, (K,)."""
+        modes, n = self.modes, self.num_vertices
+        coefficients, rest = _split(modes, x[:n])
+        energies = np.concatenate([coefficients**2, (rest**2).sum(axis=0)[None]]).astype(modes.inverse.dtype)
+        levels = x[n : n + self.num_levels].astype(np.float64)
+        return (modes.inverse @ energies).astype(np.float64), (levels**2).sum(axis=0)
 
-def _energies(modes: Modes, own: np.ndarray) -> np.ndarray:
-    """Return squared coefficients in each known mode, and last the sum of squares of the rest; shape (r + 1, K)."""
+    def whitened(self, hyper: Hyperparameters, x: np.ndarray) -> np.ndarray:
+        """Return coordinates, levels last, whose products are those under the prior's precision, x' C_k^-1 z."""
+        modes, n = self.modes, self.num_vertices
+        kappa = modes.filters(hyper.point)
+        coefficients, rest = _split(modes, x[:n])
+        levels, effects = x[n : n + self.num_levels], x[n + self.num_levels :]
+        scale = np.abs(hyper.expansion) * np.sqrt(hyper.variance)
+        parts = [
+            coefficients / (scale * np.sqrt(kappa[:-1])),
+            rest / (scale * np.sqrt(kappa[-1])),
+            effects / (scale * np.sqrt(hyper.weights[self.relations.owner])[:, None]),
+            levels / (np.abs(hyper.expansion) * np.sqrt(hyper.level_variance)),
+        ]
+        return np.concatenate(parts)
+
+    def _by_relation(self, x: np.ndarray) -> np.ndarray:
+        """Return squares of effects summed over each relation's hyperedges, shape (relations, K)."""
+        sums = np.zeros((len(self.relations.names), x.shape[1]))
+        np.add.at(sums, self.relations.owner, x[self.num_vertices + self.num_levels :].astype(np.float64) ** 2)
+        return sums
+
+
+def _constant(levels: sp.csr_array, num_coordinates: int) -> np.ndarray:
+    """Return coordinates of the function that is 1 everywhere: levels as close to it as they come, and what is left."""
+    E = sp.csr_array(levels, dtype=np.float64)
+    nearest = E.T @ np.ones(E.shape[0]) / E.power(2).sum(axis=0)
+    coordinates = np.zeros(num_coordinates)
+    coordinates[: E.shape[0]] = 1.0 - E @ nearest
+    coordinates[E.shape[0] : E.shape[0] + E.shape[1]] = nearest
+    return coordinates
+
+
+def _split(modes: Modes, own: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients in the known modes, and what they leave of each column, in double precision."""
     coefficients = modes.vectors.T @ own
     complete = modes.vectors.shape[0] == modes.vectors.shape[1]
     rest = own[:0] if complete else own - modes.vectors @ coefficients
-    return np.concatenate([coefficients.astype(np.float64) ** 2, (rest.astype(np.float64) ** 2).sum(axis=0)[None]])
+    return coefficients.astype(np.float64), rest.astype(np.float64)
 
 
 def draw_expansion(
@@ -267,6 +315,8 @@ def draw_expansion(
     xi = factors / hyper.expansion.astype(factors.dtype)
     precision = np.eye(xi.shape[1]) + np.einsum("nk,nkl,nl->kl", xi, gram, xi, optimize=True).astype(np.float64)
     linear_term = np.einsum("nk,nk->k", xi, linear).astype(np.float64)
+    # Sums in single precision may miss being positive definite, by less than this share of the diagonal.
+    precision[np.diag_indices(len(precision))] *= 1.0 + 100 * np.finfo(gram.dtype).eps
     root = np.linalg.cholesky(precision)
     white = rng.standard_normal(len(precision))
     return np.linalg.solve(root.T, np.linalg.solve(root, linear_term) + white)

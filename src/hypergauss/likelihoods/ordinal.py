@@ -153,6 +153,11 @@ def log_probability_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return log_high + np.log(-np.expm1(np.minimum(log_ndtr(low) - log_high, -1e-300)))
 
 
+def derivatives_between(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first two derivatives of log(Phi(high - x) - Phi(low - x)) at x = 0."""
+    return _derivatives(low, high)[1:3]
+
+
 def _derivatives(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return log(Phi(high) - Phi(low)) and its first three derivatives in what is subtracted from both ends."""
     value = log_probability_between(low, high)

@@ -1,4 +1,4 @@
-"""How good predictions are, how honest their uncertainty, and how well maps separate: arrays in, floats out."""
+"""How good predictions and orders are, how honest their uncertainty, how well maps separate: arrays in, floats out."""
 
 from hypergauss.metrics.classification import (
     Reliability,
@@ -18,6 +18,7 @@ from hypergauss.metrics.maps import (
     kmeans_agreement,
     nearest_neighbour_accuracy,
 )
+from hypergauss.metrics.ranking import ndcg, recall_at
 from hypergauss.metrics.regression import gaussian_log_predictive_density, interval_coverage
 
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "log_predictive_density",
     "macro_precision",
     "macro_recall",
+    "ndcg",
     "nearest_neighbour_accuracy",
+    "recall_at",
     "reliability",
 ]

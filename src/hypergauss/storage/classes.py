@@ -10,10 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import numpy as np
+import pandas as pd
+
 from hypergauss import parameters
+from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
+from hypergauss.embedding.model import MapModel
+from hypergauss.embedding.model import Vertices as MapVertices
+from hypergauss.embedding.prediction import Conditioned
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators.domain import Standardiser
 from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.exceptions import FileError
+from hypergauss.factorisation import KPMF
+from hypergauss.factorisation.mode import Mode
+from hypergauss.factorisation.predictive import Kept, Scale
+from hypergauss.factorisation.ratings import Ratings
+from hypergauss.factorisation.row_priors import Ground
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents, SampledLatents
 from hypergauss.inference.mcmc.draws import Draws
@@ -80,7 +93,7 @@ class Stored(NamedTuple):
     """A class, the names of what makes up an object, and how the object is made of it and it of the object.
 
     Usually these are fields, which are set and taken. ``later`` are fields that earlier files do not have yet, with
-    what their objects have in place of them.
+    what their objects have in place of them. ``check`` refuses an object whose parts do not fit together.
     """
 
     cls: type
@@ -88,6 +101,7 @@ class Stored(NamedTuple):
     maker: Callable[..., Any] | None = None
     taker: Callable[[Any], dict[str, Any]] | None = None
     later: Mapping[str, Any] = MappingProxyType({})
+    check: Callable[[Any], None] | None = None
 
     def take(self, held: Any) -> dict[str, Any]:
         """Return what makes up an object, without what earlier files do without where it says no more than they do."""
@@ -126,10 +140,51 @@ def _of_hyperprior(held: Hyperprior) -> dict[str, Any]:
     return {"template": held.template, "names": [slot.name for slot in held.free], **numbers}
 
 
+def _of_kpmf(held: KPMF) -> dict[str, Any]:
+    """Return what a factorisation has learned: draws, or a mode."""
+    return {name: getattr(held, name, None) for name in ESTIMATORS["KPMF"].state}
+
+
+def _check_kpmf(held: KPMF) -> None:
+    """Refuse names, ratings and factors of different numbers of users or items."""
+    table, shape = held.ratings_, (len(held.users_), len(held.items_))
+    count = len(table.values)
+    fits = table.shape == shape and len(table.user) == len(table.item) == count
+    fits &= all(part.min(initial=0) >= 0 for part in (table.user, table.item))
+    fits &= table.user.max(initial=-1) < shape[0] and table.item.max(initial=-1) < shape[1]
+    if held.inference == "gibbs":
+        columns = held.n_factors + 1
+        for chain in held.draws_:
+            draws = len(chain.mean)
+            fits &= chain.users.shape == (draws, shape[0], columns) and chain.items.shape == (draws, shape[1], columns)
+            fits &= (chain.user_noise.shape, chain.item_noise.shape) == ((draws, shape[0]), (draws, shape[1]))
+            fits &= all(len(part) == draws for part in chain)
+        fits &= len(held.draws_) > 0 and len(held.grounds_) == 2
+    else:
+        fits &= (len(held.mode_.users), len(held.mode_.items)) == shape
+    if not fits:
+        raise ValueError("names, ratings and factors do not fit together")
+
+
+def _check_map(held: HypergraphGPLVM) -> None:
+    """Refuse coordinates of other vertices than the hypergraph's; name the index of starts, as a fit does."""
+    size = held._H.num_vertices
+    scores = held._conditioned.left_out.shape
+    if len(held.embedding_) != size or scores != (size, len(held._edges)) or len(held.coordinate_std_) != size:
+        raise ValueError("coordinates and hypergraph do not fit together")
+    held.starts_ = held.starts_.set_axis(pd.Index(held.starts_.index.tolist(), name="start"))
+
+
+def _check_embedding(held: SpectralEmbedding) -> None:
+    if np.ndim(held.embedding_) != 2 or held.embedding_.shape[1] != len(held.eigenvalues_):
+        raise ValueError("coordinates and eigenvalues do not fit together")
+
+
 _FILTER = ("spectrum", "normalise", "variance", "fixed")
 STORED = {
     "Bernoulli": Stored(Bernoulli, ("link", "num_classes")),
     "Bernstein": Stored(Bernstein, (*_FILTER, "coefficients")),
+    "Conditioned": Stored(Conditioned, Conditioned._fields),
     "Components": Stored(Components, ("vectors", "squares", "steps", "variance", "fixed")),
     "Diffusion": Stored(Diffusion, (*_FILTER, "beta")),
     "Draws": Stored(Draws, ("rows", "latents", "log_likelihood", "coordinates", "whitened")),
@@ -139,6 +194,7 @@ STORED = {
     "FactoredLaplacian": Stored(FactoredLaplacian, ("diagonal", "factor", "signs", "bound", "counts")),
     "Gaussian": Stored(Gaussian, ("noise_variance", "fixed")),
     "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood", "coupling"), later={"coupling": None}),
+    "Ground": Stored(Ground, Ground._fields),
     "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
     "HyperparameterDraws": Stored(HyperparameterDraws, ("coordinates", "hyperparameters", "log_posterior")),
     "HyperparameterPosterior": Stored(
@@ -162,9 +218,15 @@ STORED = {
             "seed",
         ),
     ),
+    "Kept": Stored(Kept, Kept._fields),
     "LatentModel": Stored(LatentModel, ("kernel", "likelihood", "mean", "fixed")),
     "Linear": Stored(Linear, ("covariates", "variance", "fixed")),
     "LogNormal": Stored(LogNormal, ("median", "spread")),
+    "MapModel": Stored(
+        MapModel,
+        ("latent", "hypergraph", "covariates", "coordinates", "latent_lengthscale", "variance", "noise_variance"),
+    ),
+    "MapVertices": Stored(MapVertices, MapVertices._fields),
     "Markov": Stored(
         Markov,
         (
@@ -183,6 +245,7 @@ STORED = {
     "MatrixFreeSpectrum": Stored(MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest")),
     "MixedLatents": Stored(MixedLatents, ("components", "weights")),
     "MixedPosterior": Stored(MixedPosterior, ("components", "weights", "log_evidence")),
+    "Mode": Stored(Mode, Mode._fields),
     "MultinomialProbit": Stored(MultinomialProbit, ("num_classes",)),
     "Observations": Stored(
         Observations, ("rows", "mean", "counts", "scatter", "known_variance", "known_offset", "is_uniform")
@@ -193,8 +256,10 @@ STORED = {
     "Prior": Stored(Prior, ("kernel", "mean")),
     "Product": Stored(Product, ("factors", "labels")),
     "Profile": Stored(Profile, ("size_exponent", "exponents", "objectives"), _profile),
+    "Ratings": Stored(Ratings, Ratings._fields),
     "RobustMax": Stored(RobustMax, ("num_classes", "epsilon", "fixed")),
     "SampledLatents": Stored(SampledLatents, ("draws",)),
+    "Scale": Stored(Scale, Scale._fields),
     "ShapedWalk": Stored(ShapedWalk, (*_FILTER, "steps", "shape")),
     "Sites": Stored(Sites, ("rows", "mean", "variance", "log_offset")),
     "Softmax": Stored(Softmax, ("num_classes",)),
@@ -202,6 +267,7 @@ STORED = {
     "SpectralFeatures": Stored(SpectralFeatures, ("num_features",)),
     "SquaredExponential": Stored(SquaredExponential, ("covariates", "lengthscale", "variance", "fixed")),
     "StandardVertices": Stored(StandardVertices, ("index", "vectors", "memberships")),
+    "Standardiser": Stored(Standardiser, Standardiser._fields),
     "Standardised": Stored(Standardised, ("part", "level", "individuality", "evenness", "fixed")),
     "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
     "Sum": Stored(Sum, ("terms", "labels")),
@@ -262,7 +328,41 @@ ESTIMATORS = {
         (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "temperature_", "labels_"),
         later={**_LATER, "temperature_": 1.0, "labels_": None},
     ),
+    "HypergraphGPLVM": Stored(
+        HypergraphGPLVM,
+        (
+            "solver_",
+            "_H",
+            "_standardise",
+            "starts_",
+            "trace_",
+            "n_iter_",
+            "log_posterior_",
+            "model_",
+            "_anchors",
+            "_conditioned",
+            "_edges",
+            "embedding_",
+            "coordinate_covariance_",
+            "coordinate_std_",
+            "hyperparameters_",
+            "kernel_",
+            "noise_variance_",
+            "inducing_",
+        ),
+        check=_check_map,
+    ),
+    "KPMF": Stored(
+        KPMF,
+        ("draws_", "mode_", "scale_", "levels_", "cells_", "grounds_", "users_", "items_", "bounds_", "ratings_"),
+        taker=_of_kpmf,
+        later={"draws_": None, "mode_": None, "levels_": None, "cells_": None, "grounds_": None, "bounds_": None},
+        check=_check_kpmf,
+    ),
+    "SpectralEmbedding": Stored(SpectralEmbedding, ("eigenvalues_", "embedding_"), check=_check_embedding),
 }
+#: The layout since which files hold an estimator: a version that does not know it says so, and not that it is damaged.
+SINCE = {"HypergraphGPLVM": 3, "KPMF": 3, "SpectralEmbedding": 3}
 
 
 # ---------------------------------------------------------------- classes of users

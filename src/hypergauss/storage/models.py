@@ -14,18 +14,22 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss._version import __version__
+from hypergauss.embedding import HypergraphGPLVM, SpectralEmbedding
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import FileError, HypergaussError
+from hypergauss.factorisation import KPMF
 from hypergauss.storage.archive import DAMAGE, Archive, read_archive, write_archive
-from hypergauss.storage.classes import ESTIMATORS, Stored, check_own
+from hypergauss.storage.classes import ESTIMATORS, SINCE, Stored, check_own
 from hypergauss.storage.reading import Reader
 from hypergauss.storage.version_1 import Version1Reader, renamed
 from hypergauss.storage.writing import Writer
 
-Estimator = HypergraphGPRegressor | HypergraphGPClassifier
+Estimator = HypergraphGPRegressor | HypergraphGPClassifier | HypergraphGPLVM | SpectralEmbedding | KPMF
 
-#: What the file says it is, and the version of its layout that this code writes. A newer one is refused.
-FORMAT, FORMAT_VERSION = "hypergauss model", 2
+#: What the file says it is, and the newest version of its layout. One that is newer is refused.
+FORMAT, FORMAT_VERSION = "hypergauss model", 3
+#: The version that is written, unless the estimator is one that files hold only since a later one.
+_USUAL_VERSION = 2
 
 
 def save(estimator: Estimator, path: str | os.PathLike[str]) -> None:
@@ -37,8 +41,8 @@ def save(estimator: Estimator, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    estimator : HypergraphGPRegressor or HypergraphGPClassifier
-        Fitted.
+    estimator : HypergraphGPRegressor, HypergraphGPClassifier, HypergraphGPLVM, SpectralEmbedding or KPMF
+        Fitted. The file of a KPMF holds its draws, 4 bytes x draws x (users + items) x (D + 1) and little more.
     path : path
         Where to, as a rule with the ending ``.hypergauss``. A file that is there is replaced and keeps its permissions.
     """
@@ -53,7 +57,7 @@ def save(estimator: Estimator, path: str | os.PathLike[str]) -> None:
     learned = {key: value for key, value in learned.items() if key not in stored.later or value is not None}
     content = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": SINCE.get(name, _USUAL_VERSION),
         "hypergauss": __version__,
         "estimator": name,
         "parameters": {key: writer.encode(value, key) for key, value in given.items()},
@@ -138,4 +142,6 @@ def _estimator(stored: Stored, state: Mapping[str, Any]) -> Any:
     estimator: Any = object.__new__(stored.cls)
     vars(estimator).update(usual | dict(state))
     check_is_fitted(estimator)
+    if stored.check is not None:
+        stored.check(estimator)
     return estimator

@@ -145,11 +145,16 @@ def _hypergraph(
     return Hypergraph(incidence, vertices=vertices, edges=edges, weights=weights, attributes=Attributes(**attributes))
 
 
+def _index(values: np.ndarray) -> pd.Index:
+    # Names that were objects stay objects, whatever a version of pandas would make of text.
+    return pd.Index(values, dtype=object if values.dtype == object else None, tupleize_cols=False)
+
+
 _MAKERS: dict[str, Callable[..., Any]] = {
     "frame": _frame,
     "graph": Graph,
     "hypergraph": _hypergraph,
-    "index": lambda values: pd.Index(values, tupleize_cols=False),
+    "index": _index,
     "laplacian": LocalLaplacian,
     "names": name_array,
     "posterior": condition,

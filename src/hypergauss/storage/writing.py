@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,6 +43,8 @@ class Writer:
             return {"$tuple": [self.encode(item, where) for item in value]}
         if isinstance(value, Mapping):
             return {"$dict": [[self.encode(k, where), self.encode(v, where)] for k, v in value.items()]}
+        if isinstance(value, os.PathLike):
+            return os.fspath(value)
         if isinstance(value, np.random.RandomState | np.random.Generator):
             return None
         return {"$node": self._once(value, where)}

@@ -1,0 +1,138 @@
+"""What a fitted factorisation answers: predictions, recommendations, what was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from hypergauss.factorisation.convergence import identified
+from hypergauss.factorisation.mode import Mode
+from hypergauss.factorisation.named_predictions import Prediction, as_draw, together
+from hypergauss.factorisation.predictive import Kept, Predictive, Scale
+from hypergauss.factorisation.ratings import Ratings
+from hypergauss.hypergraph import Hypergraph
+
+if TYPE_CHECKING:
+    from arviz import InferenceData
+
+RandomState = int | np.random.RandomState | None
+
+
+class Answers:
+    """Answers of `KPMF` about users and items that it knows."""
+
+    inference: str
+    likelihood: str
+    biases: bool
+    variance: float
+    noise_variance: float
+    user_relations: Mapping[str, Hypergraph] | None
+    item_relations: Mapping[str, Hypergraph] | None
+    users_: pd.Index
+    items_: pd.Index
+    draws_: list[Kept]
+    mode_: Mode
+    ratings_: Ratings
+    cells_: Ratings | None
+    bounds_: tuple[float, float] | None
+    scale_: Scale
+    levels_: np.ndarray | None
+
+    @overload
+    def predict(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[False] = False
+    ) -> np.ndarray: ...
+    @overload
+    def predict(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[True]
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def predict(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: bool = False
+    ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        """Return the mean rating of each pair and, if asked for, the standard deviation of a new rating.
+
+        Users and items that `fit` has not seen have their prior, and a warning says so.
+        """
+        mean, std = self._prediction().moments(users, items)
+        return (mean, std) if return_std else mean
+
+    def predict_interval(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], level: float = 0.9
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of central intervals that hold a new rating with the given probability, within bounds.
+
+        They are those of a normal distribution of the predictive mean and variance; for the ordered probit, the least
+        and largest level whose cumulative probability passes (1 - level) / 2 and (1 + level) / 2.
+        """
+        return self._prediction().interval(users, items, level)
+
+    def predict_proba(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> pd.DataFrame:
+        """Return the probability of each rating level, one row a pair ("ordinal" only)."""
+        return self._prediction().probabilities(users, items)
+
+    def log_density(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> np.ndarray:
+        """Return the log predictive density of each rating; the log probability for ordered classes."""
+        return self._prediction().log_density(users, items, ratings)
+
+    def sample(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], size: int = 1, random_state: RandomState = None
+    ) -> np.ndarray:
+        """Draw new ratings from the predictive distribution, shape (size, n)."""
+        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
+        return self._prediction().sample(users, items, size, rng)
+
+    def recommend(self, user: Hashable, n: int = 10, *, include_seen: bool = False) -> pd.DataFrame:
+        """Return the n items of the highest predicted rating for a user, with the standard deviation of a new rating.
+
+        Items that the user has rated are left out unless asked for.
+        """
+        return self._prediction().best(user, n, include_seen=include_seen)
+
+    def inference_data(self) -> InferenceData:
+        """Return what is identified of the draws as ArviZ's ``InferenceData``, for R-hat and effective sample sizes.
+
+        Factors can turn and change sign without changing a prediction, so predictions stand for them: those of fifty
+        rated pairs, the variances of biases (with what the other side's mean factors add to them), of the centred
+        factors' products and of the noise, and the thresholds.
+        """
+        return identified(self._kept(), self._explained(), self.likelihood)
+
+    def relation_weights(self) -> pd.DataFrame:
+        """Return mean and standard deviation of each relation's weight, as a multiple of a column's variance."""
+        kept = self._kept()
+        rows = []
+        for side, relations, field in (
+            ("users", self.user_relations, "user_weights"),
+            ("items", self.item_relations, "item_weights"),
+        ):
+            weights = np.concatenate([getattr(chain, field) for chain in kept])
+            rows += [
+                {"side": side, "relation": name, "weight": weights[:, place].mean(), "std": weights[:, place].std()}
+                for place, name in enumerate(relations or {})
+            ]
+        return pd.DataFrame(rows, columns=["side", "relation", "weight", "std"])
+
+    def _kept(self) -> list[Kept]:
+        check_is_fitted(self, "users_")
+        if self.inference != "gibbs":
+            raise ValueError("There are draws only with inference='gibbs'.")
+        return self.draws_
+
+    def _explained(self) -> Ratings:
+        """Return the ratings that draws explain, or with likelihood="implicit" events and the sample of others."""
+        return self.ratings_ if self.cells_ is None else self.cells_
+
+    def _prediction(self) -> Prediction:
+        check_is_fitted(self, "users_")
+        if self.inference == "gibbs":
+            predictive = Predictive(together(self.draws_), self.scale_, self.levels_)
+        else:
+            mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
+            predictive = Predictive(mode, self.scale_, self.levels_)
+        return Prediction(predictive, self.ratings_, self.bounds_)

@@ -1,0 +1,165 @@
+"""The sampler draws from the posterior: factors from the prior, ratings from the factors, and back.
+
+Whatever is made of (parameters, ratings) drawn together keeps its distribution when the parameters move by a step that
+leaves the posterior as it is (Geweke, 2004). So each move, and the whole sweep, is run once from many such draws; and
+chains that begin elsewhere must rank the parameters that made the ratings evenly among their draws (Talts et al.,
+2018). Ratings of a wild scale, which the heavy tails of the prior make, are left out: an event of the ratings alone
+does not change what the posterior is.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, ks_2samp
+
+from hypergauss import Hypergraph
+from hypergauss.factorisation import gibbs
+from hypergauss.factorisation.grades import Cuts, Grades
+from hypergauss.factorisation.moves import balance_scales, trade_means, turn_columns
+from hypergauss.factorisation.noise import NOISE_RATE, NOISE_SHAPE, SHAPES, Precisions
+from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Grid, Hyperparameters
+from tests.factorisation.problems import make_problem
+
+NU, LENGTHSCALE = (axis.ravel() for axis in np.meshgrid([1.0, 6.0], np.linspace(1.0, 5.0, 9), indexing="ij"))
+GRID = Grid(NU, LENGTHSCALE, -0.5 * np.log(LENGTHSCALE / 3.0) ** 2, 4)
+
+
+def small_problem(seed=0):
+    groups = Hypergraph.from_edges([[0, 1, 2], [3, 4, 5, 6]], vertices=range(8))
+    return make_problem(
+        8, 6, share=0.9, seed=seed, n_factors=2, grid=GRID, relations=({"group": groups}, {}), individual=True
+    )
+
+
+PROBLEM, TABLE = small_problem()
+
+
+def inverse_gamma(shape, rate, rng, size=None):
+    return rate / rng.gamma(shape, size=size)
+
+
+def from_prior(rng, *, tau=None):
+    """Draw everything but the ratings; mu, of which the prior knows nothing, is 0."""
+    coordinates, hyper, noise = [], [], []
+    p = np.exp(GRID.log_weights)
+    for side in PROBLEM.sides:
+        point = rng.choice(len(p), size=3, p=p / p.sum())
+        v, v0 = inverse_gamma(SHAPE, RATE, rng, (2, 3))
+        weights = inverse_gamma(SHAPE, RATE, rng, len(side.relations.names))
+        own = Hyperparameters(point, v, v0, weights, rng.standard_normal(3))
+        kappa, U = side.modes.filters(point), side.modes.vectors
+        spectral = U @ (np.sqrt(kappa[:-1]) * rng.standard_normal((U.shape[1], 3)))
+        if U.shape[1] < len(U):
+            white = rng.standard_normal((len(U), 3))
+            spectral += np.sqrt(kappa[-1]) * (white - U @ (U.T @ white))
+        levels = np.sqrt(v0) * rng.standard_normal((side.num_levels, 3))
+        effects = np.sqrt(weights[side.relations.owner])[:, None] * np.sqrt(v)
+        effects = effects * rng.standard_normal(effects.shape)
+        coordinates.append(own.expansion * np.concatenate([np.sqrt(v) * spectral, levels, effects]))
+        hyper.append(own)
+        a = rng.choice(SHAPES)
+        noise.append(Precisions(rng.gamma(a, size=side.num_vertices) / a, float(a)))
+    tau = 1.0 / inverse_gamma(NOISE_SHAPE, NOISE_RATE, rng) if tau is None else tau
+    return gibbs.State(tuple(coordinates), tuple(hyper), 0.0, tau, None, tuple(noise))
+
+
+def latent(state, rng):
+    """Draw the ratings that a state makes."""
+    u, w = (f[at] for f, at in zip(PROBLEM.factors(state), (TABLE.user, TABLE.item), strict=True))
+    eta = state.mean + u[:, 0] + w[:, 0] + (u[:, 1:] * w[:, 1:]).sum(axis=1)
+    precision = state.precision * state.noise[0].each[TABLE.user] * state.noise[1].each[TABLE.item]
+    return eta + rng.standard_normal(len(eta)) / np.sqrt(precision)
+
+
+def summaries(state):
+    """Return numbers that see every block: columns, products of columns, hyperparameters, noise; none sees mu."""
+    found = [np.log(state.precision), 0.0 if state.cuts is None else state.cuts.thresholds[0]]
+    for side, x, hyper, noise in zip(PROBLEM.sides, state.coordinates, state.hyper, state.noise, strict=True):
+        n = side.num_vertices
+        found += [*np.log((x**2).sum(axis=0)), *x[n], x[:n, 0] @ x[:n, 1], x[:n, 1] @ x[:n, 2], *x[0], x[:n, 1].sum()]
+        found += [*np.log(hyper.variance), *np.log(hyper.level_variance), *hyper.expansion, *np.log(hyper.weights)]
+        found += [*GRID.lengthscale[hyper.point], *GRID.nu[hyper.point], np.log(noise.each[0]), noise.shape]
+    users, items = PROBLEM.factors(state)
+    return np.array(
+        [*found, (users[0, 1:] * items[0, 1:]).sum(), users[0, 0] + users[0, 1:] @ items[:, 1:].mean(axis=0)]
+    )
+
+
+def least_p(before, after):
+    """Return the least p-value over summaries of two samples, corrected for their number."""
+    p = [ks_2samp(a, b, method="asymp").pvalue for a, b in zip(np.transpose(before), np.transpose(after), strict=True)]
+    return min(p) * len(p)
+
+
+MOVES = {
+    "trade": lambda state, rng: trade_means(PROBLEM.sides, state, rng),
+    "balance": balance_scales,
+    "turn": lambda state, rng: redrawn(turn_columns(PROBLEM.sides, state, rng), rng),
+}
+
+
+def redrawn(state, rng):
+    drawn = (side.draw(h, x, rng) for side, h, x in zip(PROBLEM.sides, state.hyper, state.coordinates, strict=True))
+    return state._replace(hyper=tuple(drawn))
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_move_leaves_the_prior_as_it_is_and_predictions_too(name, rng):
+    size, before, after, stayed = 1500, [], [], 0
+    for _ in range(size):
+        before.append(summaries(from_prior(rng)))
+        state = from_prior(rng)
+        moved = MOVES[name](state, rng)
+        after.append(summaries(moved))
+        stayed += np.array_equal(moved.coordinates[1], state.coordinates[1])
+    assert stayed < 0.75 * size
+    assert least_p(before, after) > 1e-3
+    u, w = PROBLEM.factors(state)
+    expected = state.mean + u[:, :1] + w[:, 0] + u[:, 1:] @ w[:, 1:].T
+    u, w = PROBLEM.factors(moved)
+    assert np.allclose(moved.mean + u[:, :1] + w[:, 0] + u[:, 1:] @ w[:, 1:].T, expected)
+
+
+def rated(rng, *, graded):
+    """Return a state and a problem with ratings that it made, not too wild."""
+    while True:
+        state = from_prior(rng, tau=1.0 if graded else None)
+        y = latent(state, rng)
+        if graded:
+            cut = np.array([3.0 * rng.standard_normal()])
+            label = (y > cut[0]).astype(int)
+            if not 0.2 < label.mean() < 0.8 or np.abs(y).max() > 100:
+                continue
+            grades = Grades(np.arange(2.0), label, TABLE.user, TABLE.item, np.dtype(float))
+            return state._replace(cuts=Cuts(y, cut)), PROBLEM._replace(grades=grades)
+        if 0.2 < y.std() < 20:
+            return state, PROBLEM._replace(values=y)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_a_sweep_leaves_parameters_and_ratings_distributed_as_they_were(graded, rng):
+    size, before, after = 400, [], []
+    for _ in range(size):
+        state, problem = rated(rng, graded=graded)
+        before.append(summaries(state))
+        state, problem = rated(rng, graded=graded)
+        for _ in range(2):
+            state = gibbs.sweep(problem, state, rng)
+        after.append(summaries(state))
+    assert least_p(before, after) > 1e-3
+
+
+def test_ranks_of_what_made_the_ratings_are_even_among_draws_of_a_chain(rng):
+    """Simulation-based calibration, from the sampler's own start."""
+    size, warm_up, draws, thin, ranks = 80, 25, 7, 6, []
+    for _ in range(size):
+        truth, problem = rated(rng, graded=False)
+        state, kept = gibbs.start(problem, rng), []
+        for number in range(warm_up + draws * thin):
+            state = gibbs.sweep(problem, state, rng)
+            if number >= warm_up and (number - warm_up) % thin == 0:
+                kept.append(summaries(state))
+        ranks.append((np.array(kept) < summaries(truth)).sum(axis=0))
+    watched = np.array([0, -2, -1])  # noise, a product of factors, an identified bias
+    for own in np.transpose(ranks)[watched]:
+        counts = np.bincount(own // 2, minlength=4)
+        assert chisquare(counts).pvalue > 1e-3
