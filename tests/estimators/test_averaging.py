@@ -6,7 +6,8 @@ import pytest
 from hypergauss import HypergraphGPClassifier, HypergraphGPRegressor, LogNormal, Spectrum, parameters
 from hypergauss.estimators.averaging import Neighbour, average
 from hypergauss.estimators.defaults import default_priors
-from hypergauss.estimators.tasks import GaussianTask, How
+from hypergauss.estimators.gaussian_task import GaussianTask
+from hypergauss.estimators.tasks import How
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
 from hypergauss.kernels import Matern, Standardised, Walk
 from hypergauss.learning.curvature import curvature_at

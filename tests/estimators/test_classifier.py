@@ -168,7 +168,7 @@ def test_mini_batches_reach_nearly_the_same_bound():
 
 def test_sampling_keeps_its_draws_and_averages_them(monkeypatch):
     few = partial(sample_posterior, chains=2, draws=200, warm_up=50, thin=1)
-    monkeypatch.setattr("hypergauss.estimators.tasks.sample_posterior", few)
+    monkeypatch.setattr("hypergauss.estimators.latent_task.sample_posterior", few)
     model = HypergraphGPClassifier(PLANTED.hypergraph, inference="mcmc", random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SamplingWarning)  # of few draws

@@ -7,7 +7,9 @@ from hypergauss import HypergraphGPClassifier, Markov, Spectrum
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.fields import indicators, learn_field
-from hypergauss.estimators.tasks import GaussianTask, How, LatentTask
+from hypergauss.estimators.gaussian_task import GaussianTask
+from hypergauss.estimators.latent_task import LatentTask
+from hypergauss.estimators.tasks import How
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import Bernoulli, Poisson, Softmax
 from hypergauss.solvers.sites import Observations

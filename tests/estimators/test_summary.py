@@ -133,7 +133,7 @@ def test_classifiers_have_summaries_too(problem):
     assert table.loc["variance", "error"] > 0
     drawn = HypergraphGPClassifier(H, "diffusion", inference="mcmc", size_exponent=0.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hypergauss.estimators.tasks.sample_posterior", _quick_posterior)
+        patch.setattr("hypergauss.estimators.latent_task.sample_posterior", _quick_posterior)
         drawn.fit(names, labels)
     values = drawn.draws_.hyperparameters["beta"]
     assert drawn.summary().to_frame().loc["beta", "lower"] == pytest.approx(np.quantile(values, 0.05))

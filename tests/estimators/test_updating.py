@@ -8,7 +8,8 @@ import pytest
 
 import hypergauss as hg
 from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, kernels
-from hypergauss.estimators.tasks import How, LatentTask, kind_of
+from hypergauss.estimators.latent_task import LatentTask, kind_of
+from hypergauss.estimators.tasks import How
 from hypergauss.inference import SpectralFeatures
 from hypergauss.inference.calibration import tempered
 from hypergauss.inference.latent_model import LatentModel

@@ -18,10 +18,10 @@ from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.growing_classifier import GrowingClassifier
 from hypergauss.estimators.labels import check_labels, once_each
+from hypergauss.estimators.latent_task import INFERENCES, LatentTask, kind_of, resolved
 from hypergauss.estimators.levels import numbered
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.silence import warn_of_silence
-from hypergauss.estimators.tasks import INFERENCES, LatentTask, kind_of, resolved
 from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names
 from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph

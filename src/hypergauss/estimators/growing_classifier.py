@@ -13,7 +13,7 @@ from hypergauss.estimators.features import are_many
 from hypergauss.estimators.grown_relations import Relations
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.labels import with_further
-from hypergauss.estimators.tasks import resolved
+from hypergauss.estimators.latent_task import resolved
 from hypergauss.estimators.updating import Labelled, labelled_again
 from hypergauss.estimators.vertices import VertexEstimator, nothing_given
 from hypergauss.inference.latents import SampledLatents

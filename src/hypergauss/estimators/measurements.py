@@ -14,10 +14,11 @@ from hypergauss.estimators.defaults import (
     default_likelihood_priors,
     default_priors,
 )
+from hypergauss.estimators.latent_task import LatentTask
 from hypergauss.estimators.levels import numbered
 from hypergauss.estimators.observation_models import is_ordinal
 from hypergauss.estimators.parts import chosen_part
-from hypergauss.estimators.tasks import How, LatentTask
+from hypergauss.estimators.tasks import How
 from hypergauss.hypergraph.names import plain
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents

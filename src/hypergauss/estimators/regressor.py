@@ -13,6 +13,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.defaults import default_priors, priors_around
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
+from hypergauss.estimators.gaussian_task import GaussianTask
 from hypergauss.estimators.growing_regressor import GrowingRegressor
 from hypergauss.estimators.measurements import MeasurementTask, centre_and_scale, check_once_each, target_of
 from hypergauss.estimators.observation_models import (
@@ -26,7 +27,6 @@ from hypergauss.estimators.observation_models import (
 from hypergauss.estimators.progress import progress
 from hypergauss.estimators.settings import check_flags, refuse_idle
 from hypergauss.estimators.silence import warn_of_silence
-from hypergauss.estimators.tasks import GaussianTask
 from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list

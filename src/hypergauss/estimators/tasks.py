@@ -1,4 +1,4 @@
-"""What is learned: a Gaussian model of measurements, or latent functions seen through a likelihood.
+"""What is learned, and how: the steps that a Gaussian model of measurements and latent functions have in common.
 
 A task knows the data and how to learn. Given a kernel it learns the hyperparameters, and conditions on the data: the
 same steps for both, which differ in their model, in what is maximised, and in what a posterior is.
@@ -9,45 +9,17 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.inducing import InducingFor
-from hypergauss.estimators.parts import chosen_part
-from hypergauss.inference.coupled_propagation import CoupledPropagation
-from hypergauss.inference.dirichlet import DirichletObjective, check_softmax
-from hypergauss.inference.laplace import LaplaceObjective, check_mode
-from hypergauss.inference.latent_model import LatentModel
-from hypergauss.inference.latents import GaussianLatents, SampledLatents
-from hypergauss.inference.mcmc.sampling import sample_posterior
-from hypergauss.inference.mini_batches import learn_in_batches
-from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
-from hypergauss.inference.one_hot import OneHotLatents, OneHotObjective
-from hypergauss.inference.propagation import PropagationObjective
-from hypergauss.inference.site_objective import SiteObjective
-from hypergauss.inference.variational import VariationalObjective
-from hypergauss.inference.variational_by_products import IterativeVariational, MarkovVariational
 from hypergauss.kernels import Kernel, Standardised, Sum
 from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
 from hypergauss.learning.search import Learned, Objective, maximise
-from hypergauss.likelihoods import Likelihood, MultinomialProbit
-from hypergauss.solvers.base import ExactSolver, GaussianModel, Posterior, Solver
+from hypergauss.solvers.base import Solver
 from hypergauss.solvers.choose import Choice, solver_for
-from hypergauss.solvers.iterative.solver import IterativeSolver
-from hypergauss.solvers.markov.outlook import by_outlook
-from hypergauss.solvers.markov.solver import MarkovSolver
-from hypergauss.solvers.sites import Observations
-
-INFERENCES = ("ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc")
-_OBJECTIVES: dict[str, type[SiteObjective]] = {
-    "ep": PropagationObjective,
-    "variational": VariationalObjective,
-    "laplace": LaplaceObjective,
-    "dirichlet": DirichletObjective,
-    "one-hot": OneHotObjective,
-}
 
 
 class How(NamedTuple):
@@ -226,238 +198,6 @@ class Task(ABC):
         if coarsely or self.is_part:
             return self.coarse_gain / len(self.rows)
         return self.fine_gain / len(self.rows) if self.how.default_priors else None
-
-
-class GaussianTask(Task):
-    """Measurements with normal noise, learned as (y - centre) / scale.
-
-    Parameters
-    ----------
-    measured : Observations
-        In their own units.
-    centre, scale : array of shape (L,), and float
-        What takes them to those that learning works in.
-    noise_variance : float
-        To start from, in the latter.
-    how : How
-        Settings.
-    draws : bool
-        Whether hyperparameters are drawn.
-    """
-
-    coarse_gain: ClassVar[float] = 1e-3
-    conditions_at_once: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        measured: Observations,
-        centre: np.ndarray,
-        scale: float,
-        *,
-        noise_variance: float,
-        how: How,
-        draws: bool = False,
-    ) -> None:
-        super().__init__(measured.rows, how)
-        self.draws = draws
-        self.measured, self.centre, self.scale = measured, centre, scale
-        self.scaled, self.noise_variance = measured.rescaled(centre, scale), noise_variance
-
-    def fields(self, kernels: Sequence[Kernel]) -> list[GaussianModel]:
-        """Return models where the spectral measure of the measurements puts them, the most promising first."""
-        models = [self.model(kernel) for kernel in kernels]
-        if not self.learns:
-            return models
-        return by_outlook(models, self.scaled, [match_priors(model, self.priors_for(model)) for model in models])
-
-    def restricted_to(self, size: int) -> Self:  # noqa: D102
-        measured = self.measured.part(chosen_part(np.zeros(len(self.rows)), size))
-        return type(self)(measured, self.centre, self.scale, noise_variance=self.noise_variance, how=self.how)
-
-    def model(self, kernel: Kernel) -> GaussianModel:  # noqa: D102
-        fixed = ("noise_variance",) if self.measured.known_variance is not None else ()
-        fixed = (*fixed, "mean") if has_level(kernel) else fixed
-        return GaussianModel(kernel, self.noise_variance, np.zeros(len(self.centre)), fixed)
-
-    def objective(self, solver: Solver, model: GaussianModel, state: Any) -> Objective:  # noqa: D102, ARG002
-        return solver.objective(self.scaled)
-
-    def reported(self, model: GaussianModel) -> GaussianModel:  # noqa: D102
-        return model.rescaled(self.centre, self.scale)
-
-    def posterior(self, attempt: Attempt) -> Posterior:  # noqa: D102
-        model = self.reported(attempt.learned.model)
-        posterior = attempt.solver.posterior(model.prior(), self.measured.sites(model.noise_variance))
-        if posterior.is_by_products:
-            posterior.mean(self.rows[:1])  # solved for once, and kept: if it cannot be, that is said here
-        return posterior
-
-    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedPosterior:  # noqa: D102
-        components = tuple(self.posterior(point) for _, point in points)
-        weights = np.array([weight for weight, _ in points])
-        return MixedPosterior(components, weights, self.posterior(attempt).log_evidence)
-
-
-class LatentTask(Task):
-    """Observations through a likelihood, each vertex once.
-
-    Parameters
-    ----------
-    likelihood : Likelihood
-        At the values to start from.
-    rows, y : arrays, shape (n,)
-        Observed vertices by index, and what was observed.
-    inference : {"ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc"}
-        How the posterior is found; "mcmc" learns nothing beforehand.
-    batch_size : int or None
-        Learn in mini-batches of this size, by ``max_iterations`` passes over the data.
-    how : How
-        Settings.
-    """
-
-    coarse_gain: ClassVar[float] = 3e-3  # each evaluation moves all sites
-    fine_gain: ClassVar[float] = 1e-3
-
-    def __init__(
-        self,
-        likelihood: Likelihood,
-        rows: np.ndarray,
-        y: np.ndarray,
-        *,
-        inference: str,
-        batch_size: int | None,
-        how: How,
-    ) -> None:
-        super().__init__(rows, how)
-        self.likelihood, self.y = likelihood, np.asarray(y, dtype=np.float64)
-        self.inference, self.batch_size = inference, batch_size
-        if inference == "laplace":
-            check_mode(likelihood)
-        if inference in ("dirichlet", "one-hot"):
-            check_softmax(likelihood, inference)
-
-    def restricted_to(self, size: int) -> Self:
-        """Return the task on so many labels: of each class in proportion, and at least one."""
-        chosen = chosen_part(self.y, size)
-        return type(self)(
-            self.likelihood,
-            self.rows[chosen],
-            self.y[chosen],
-            inference=self.inference,
-            batch_size=self.batch_size,
-            how=self.how,
-        )
-
-    def carried_over(self, attempt: Attempt) -> Attempt:
-        """Return an attempt on a part of the labels as one on these, with the sites that these settle at."""
-        learned, solver = super().carried_over(attempt)
-        found = self.objective(solver, learned.model, None).settle(learned.model)  # type: ignore[attr-defined]
-        return Attempt(learned._replace(state=found.sites, log_evidence=found.value), solver)
-
-    def model(self, kernel: Kernel) -> LatentModel:  # noqa: D102
-        # A constant mean would compete with a likelihood's own level, and with a kernel's.
-        fixed = ("mean",) if self.likelihood.sets_level or has_level(kernel) else ()
-        return LatentModel(kernel, self.likelihood, np.zeros(self.likelihood.num_latents), fixed)
-
-    def objective(self, solver: Solver, model: LatentModel, state: Any) -> Objective:
-        """Return the bound or Laplace's evidence; sites belong to vertices, so a kernel starts from the last one's."""
-        if isinstance(solver, ExactSolver):
-            return self._kind()(solver, self.y, self.likelihood.num_latents, state)
-        if self.inference != "variational":
-            raise ValueError(
-                f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. "
-                "Leave `inference` out, or use `rank` or `inducing` with another solver."
-            )
-        if isinstance(solver, MarkovSolver):
-            return MarkovVariational(solver, model, self.y, state)
-        return IterativeVariational(cast(IterativeSolver, solver), model, self.y, state)
-
-    def learn(self, kernel: Kernel, previous: Attempt | None = None, **options: Any) -> Attempt:  # noqa: D102
-        if self.inference == "mcmc":
-            solver = solver_for(kernel, self.rows, "dense")
-            return Attempt(unlearned(self.model(kernel), "sampled"), solver)
-        if self.batch_size is not None:
-            return self._learn_in_batches(kernel, self.batch_size)
-        return super().learn(kernel, previous, **options)
-
-    def posterior(self, attempt: Attempt) -> GaussianLatents | SampledLatents:  # noqa: D102
-        learned, solver, how = attempt.learned, attempt.solver, self.how
-        model = learned.model
-        if self.inference == "mcmc":
-            return SampledLatents(
-                sample_posterior(model, self.rows, self.y, priors=how.priors, seed=how.seed, report=how.report)
-            )
-        if self.batch_size is not None:
-            return GaussianLatents.of(model, learned.state, solver)
-        objective = self.objective(solver, model, learned.state)
-        if isinstance(objective, SiteObjective):
-            objective.tolerance = objective.tight
-        # The best sites so far may be those of other hyperparameters, which learning did not end with.
-        return self.conditioned(model, objective.settle(model)[0], solver, objective)  # type: ignore[attr-defined]
-
-    def _kind(self) -> type[SiteObjective]:
-        is_coupled = kind_of(self.likelihood, self.inference) == "coupled"
-        return CoupledPropagation if is_coupled else _OBJECTIVES[self.inference]
-
-    def conditioned(
-        self, model: LatentModel, sites: Any, solver: Solver, objective: Objective | None = None
-    ) -> GaussianLatents:
-        """Return the latents given the sites that an objective ended with, which may know more of them."""
-        objective = self.objective(solver, model, sites) if objective is None else objective
-        if isinstance(objective, CoupledPropagation):
-            separate, coupling = objective.separate(model, sites)
-            return GaussianLatents.of(model, separate, solver, coupling)
-        kind = OneHotLatents if self.inference == "one-hot" else GaussianLatents
-        return kind.of(model, sites, solver)
-
-    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
-        found = (self.conditioned(point.learned.model, point.learned.state, point.solver) for _, point in points)
-        return MixedLatents(tuple(found), np.array([weight for weight, _ in points]))
-
-    def averages(self, attempt: Attempt) -> bool:  # noqa: D102
-        # The density of held-out labels is no evidence to weigh hyperparameters by.
-        weighs = self.inference not in ("mcmc", "one-hot") and self.batch_size is None
-        return weighs and super().averages(attempt)
-
-    def _learn_in_batches(self, kernel: Kernel, batch_size: int) -> Attempt:
-        model, inducing = self.model(kernel), self.how.inducing(kernel)
-        assert inducing is not None, "mini-batches go with inducing variables"
-        passes = self.how.max_iterations
-        found = learn_in_batches(
-            model,
-            self.rows,
-            self.y,
-            inducing,
-            batch_size=batch_size,
-            n_passes=passes,
-            priors=match_priors(model, self.how.priors),
-            seed=self.how.seed,
-            report=self.how.report,
-        )
-        learned = unlearned(found.model, f"{passes} passes")._replace(
-            log_evidence=found.elbo,
-            objective=float(found.trace[-1]),
-            trace=found.trace,
-            n_evaluations=passes,
-            state=found.sites,
-        )
-        return Attempt(learned, solver_for(kernel, self.rows, inducing=inducing))
-
-
-def resolved(inference: str, likelihood: Likelihood, *, is_variational: bool) -> str:
-    """Return how to infer where that is left to us: by expectation propagation, if likelihood and solver have it."""
-    if inference != "auto":
-        return inference
-    return "ep" if likelihood.can_propagate and not is_variational else "variational"
-
-
-def kind_of(likelihood: Likelihood, inference: str) -> str:
-    """Return what an evaluation of the objective does, as `Work` names it."""
-    if inference in ("dirichlet", "one-hot"):
-        return "known" if inference == "dirichlet" else "one-hot"
-    if inference != "ep":
-        return "variational"
-    return "coupled" if isinstance(likelihood, MultinomialProbit) else "sites"
 
 
 def has_level(kernel: Kernel) -> bool:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hypergauss.estimators.growth import Growth
-from hypergauss.estimators.tasks import How, LatentTask, kind_of
+from hypergauss.estimators.latent_task import LatentTask, kind_of
+from hypergauss.estimators.tasks import How
 from hypergauss.inference.coupled_propagation import CoupledPropagation
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
