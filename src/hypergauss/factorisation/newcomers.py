@@ -107,9 +107,9 @@ class NewcomerPredictive(Predictive):
         z, offset = features(self.kept, self._side, others)
         mean = offset + np.matmul(z, self._row.mean[:, :, None])[:, :, 0]
         variance = np.einsum("snk,snk->sn", np.matmul(z, self._row.covariance), z)
-        return Predictor(
-            mean, variance, noise_variances(self.kept, self._side, others, self.kept.lone_noise[:, self._side])
-        )
+        # The mean of 1 / g is the variance of a rating; probabilities of grades are nearer to those at the mean of g.
+        own = self.kept.lone_noise[:, self._side] if self.levels is None else np.ones(len(mean))
+        return Predictor(mean, variance, noise_variances(self.kept, self._side, others, own))
 
 
 def _parts(rows: np.ndarray) -> list[np.ndarray]:
