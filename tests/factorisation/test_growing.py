@@ -91,8 +91,8 @@ def test_a_new_user_may_rate_a_new_item(model):
     assert np.isfinite(model.predict([901, 902, 3], [801, 801, 801], return_std=True)).all()
     for chain in model.draws_:
         assert chain.user_noise.shape == chain.users.shape[:2]
-        assert np.allclose(chain.user_noise[:, -2:], chain.lone_noise[:, :1])
-        assert np.allclose(chain.item_noise[:, -1], chain.lone_noise[:, 1])
+        assert chain.item_noise.shape == chain.items.shape[:2]
+        assert (chain.user_noise[:, -2:] > 0).all()
     model.update([902], [1], [3.5], random_state=0)  # a newcomer of an earlier update
     assert np.isfinite(model.predict_new([801, 1], [3.0, 3.0])).all()
 

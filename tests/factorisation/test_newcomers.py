@@ -100,7 +100,7 @@ def test_ratings_count_by_the_noise_of_both_who_have_them(model, side, row):
     theirs = (kept.items, kept.users)[side]
     own_noise, their_noise = (kept.user_noise, kept.item_noise)[:: 1 - 2 * side]
     for draw in (0, 80, 159):
-        mine = kept.lone_noise[draw, side] if row < 0 else own_noise[draw, row]
+        mine = 1.0 if row < 0 else own_noise[draw, row]  # a newcomer's mean precision
         noise = np.diag(kept.noise_variance[draw] * mine * their_noise[draw, others])
         Z = np.column_stack([np.ones(3), theirs[draw, others, 1:]])
         y = (values - model.scale_.center) / model.scale_.spread - kept.mean[draw] - theirs[draw, others, 0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, kstest
 
-from hypergauss.factorisation.noise import SHAPES, Precisions, start_precisions
+from hypergauss.factorisation.noise import SHAPES, Precisions, drawn_variances, start_precisions
 
 
 def test_precisions_follow_their_gamma_conditional(rng):
@@ -31,3 +31,11 @@ def test_someone_unknown_has_the_mean_variance_of_the_prior(rng):
         (4.0 / rng.gamma(4.0, size=200_000)).mean(), rel=0.02
     )
     assert start_precisions(3, individual=False).lone_variance == 1.0
+
+
+def test_noise_of_newcomers_is_drawn_from_its_prior(rng):
+    lone = np.array([1.0, 10.0 / 9.0, 4.0 / 3.0])
+    drawn = drawn_variances(lone, 20_000, rng)
+    assert (drawn[0] == 1.0).all()
+    for row, shape in ((1, 10.0), (2, 4.0)):
+        assert kstest(1.0 / drawn[row], gamma(shape, scale=1.0 / shape).cdf).pvalue > 0.001

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from hypergauss import _checks
 from hypergauss.factorisation.newcomers import Measured, row_posterior, side_draws
+from hypergauss.factorisation.noise import drawn_variances
 from hypergauss.factorisation.predictive import Kept, Scale
 from hypergauss.factorisation.ratings import Ratings, check_bounds, check_kind, tabulate
 from hypergauss.factorisation.row_priors import Ground, RowPrior, SideDraws
@@ -87,7 +88,7 @@ def grow(
     table, fresh = _joined(before, names[0], names[1], values)
     if not len(fresh):
         return Grown(before, kept)
-    kept = _with_rows(kept, table.shape)
+    kept = _with_rows(kept, table.shape, rng)
     concerned = [np.unique(part[fresh]) for part in (table.user, table.item)]
     counted = table.item < before.shape[1]  # items that are new have no row yet
     for _ in range(_SWEEPS):
@@ -130,15 +131,15 @@ def _joined(before: Ratings, users: Iterable, items: Iterable, values: np.ndarra
     return Ratings(indices[0], indices[1], user[order], item[order], both[order]), fresh
 
 
-def _with_rows(kept: Kept, shape: tuple[int, int]) -> Kept:
-    """Return draws with rows of zeros and unknown noise for newcomers, and arrays that may be written to."""
+def _with_rows(kept: Kept, shape: tuple[int, int], rng: np.random.Generator) -> Kept:
+    """Return draws with rows of zeros for newcomers, noise from its prior, and arrays that may be written to."""
     grown, noise = [], []
     sides = zip((kept.users, kept.items), (kept.user_noise, kept.item_noise), kept.lone_noise.T, shape, strict=True)
     for rows, own, lone, size in sides:
         count = size - rows.shape[1]
         more = np.zeros((rows.shape[0], count, rows.shape[2]), rows.dtype)
         grown.append(np.concatenate([rows, more], axis=1))
-        noise.append(np.concatenate([own, np.repeat(lone[:, None], count, axis=1).astype(own.dtype)], axis=1))
+        noise.append(np.concatenate([own, drawn_variances(lone, count, rng).astype(own.dtype)], axis=1))
     smooth = {name: getattr(kept, name).copy() for name in ("user_smooth", "item_smooth")}
     return kept._replace(users=grown[0], items=grown[1], user_noise=noise[0], item_noise=noise[1], **smooth)
 

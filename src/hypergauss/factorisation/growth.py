@@ -34,8 +34,8 @@ class Growth(Answers):
 
     The other side's rows, hyperparameters and noise stay as they were drawn: under each draw the newcomer's row has the
     prior that the hypergraph gives to a vertex with these memberships, and is conditioned on its ratings. That is a
-    refit, but for what the newcomer would tell of everybody else and of its own noise, which is that of one of whom
-    nothing is known, and for sizes of hyperedges, which stay. Of more than 160 draws, so many, evenly spaced, are used.
+    refit, but for what the newcomer would tell of everybody else and of its own noise, of which the prior alone is
+    known, and for sizes of hyperedges, which stay. Of more than 160 draws, so many, evenly spaced, are used.
     """
 
     grounds_: tuple[Ground, Ground]

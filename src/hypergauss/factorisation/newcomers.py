@@ -39,14 +39,19 @@ def side_draws(kept: Kept, side: int) -> SideDraws:
     return SideDraws(kept.items, kept.lone_items, kept.item_smooth, kept.item_slack)
 
 
-def noise_variances(kept: Kept, side: int, others: np.ndarray, row: int = -1) -> np.ndarray:
-    """Return the variance of the noise of ratings that a row has with rows of the other side, shape (S, n).
+def noise_variances(kept: Kept, side: int, others: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return the variance of the noise of ratings with rows of the other side, shape (S, n): own, theirs and common."""
+    theirs = kept.user_noise if side else kept.item_noise
+    return (kept.noise_variance * own)[:, None] * theirs[:, others]
 
-    It is the common one times the row's own and the others'; a newcomer (-1) has that of one of whom nothing is known.
+
+def _own_noise(kept: Kept, side: int, row: int) -> np.ndarray:
+    """Return a row's own noise for its ratings to be weighed by, shape (S,).
+
+    A newcomer's precision g is not known. The log-likelihood of ratings is linear in g, and in the mean over its prior
+    has the precision E[g] = 1; that of a rating to come has the variance E[1 / g], which is more.
     """
-    own, theirs = (kept.item_noise, kept.user_noise) if side else (kept.user_noise, kept.item_noise)
-    mine = kept.lone_noise[:, side] if row < 0 else own[:, row]
-    return (kept.noise_variance * mine)[:, None] * theirs[:, others]
+    return np.ones(len(kept.mean)) if row < 0 else (kept.item_noise if side else kept.user_noise)[:, row]
 
 
 def row_sites(
@@ -54,7 +59,7 @@ def row_sites(
 ) -> Sites:
     """Return a row's ratings as measurements of z . x: as they are, or for grades by expectation propagation."""
     z, offset = features(kept, side, measured.others)
-    noise = noise_variances(kept, side, measured.others, measured.row)
+    noise = noise_variances(kept, side, measured.others, _own_noise(kept, side, measured.row))
     if levels is None:
         y = (measured.values - scale.center) / scale.spread - offset
         return Sites(z, y, 1.0 / noise)
@@ -102,7 +107,9 @@ class NewcomerPredictive(Predictive):
         z, offset = features(self.kept, self._side, others)
         mean = offset + np.matmul(z, self._row.mean[:, :, None])[:, :, 0]
         variance = np.einsum("snk,snk->sn", np.matmul(z, self._row.covariance), z)
-        return Predictor(mean, variance, noise_variances(self.kept, self._side, others))
+        # The mean of 1 / g is the variance of a rating; probabilities of grades are nearer to those at the mean of g.
+        own = self.kept.lone_noise[:, self._side] if self.levels is None else np.ones(len(mean))
+        return Predictor(mean, variance, noise_variances(self.kept, self._side, others, own))
 
 
 def _parts(rows: np.ndarray) -> list[np.ndarray]:

@@ -54,3 +54,11 @@ def start_precisions(size: int, *, individual: bool) -> Precisions:
 def draw_precision(size: int, squares: float, rng: np.random.Generator) -> float:
     """Draw tau given the number of ratings and the sum of their squared residuals, weighed by g and h."""
     return float(rng.gamma(NOISE_SHAPE + 0.5 * size) / (NOISE_RATE + 0.5 * max(squares, 0.0)))
+
+
+def drawn_variances(lone: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw 1 / g of so many of whom nothing is known, shape (S, size), given its mean a / (a - 1) under each draw."""
+    shape = np.divide(lone, lone - 1.0, out=np.full(len(lone), np.inf), where=lone > 1.0)[:, None]
+    is_drawn = np.isfinite(shape)
+    a = np.where(is_drawn, shape, 1.0)
+    return np.where(is_drawn, a / rng.gamma(a, size=(len(lone), size)), 1.0)
