@@ -19,10 +19,11 @@ def public(module, base):
     return {c for c in offered if inspect.isclass(c) and issubclass(c, base) and not inspect.isabstract(c)}
 
 
-def descendants(base):
+def descendants(base, package=None):
     """Return all classes of the base's own package that derive from it, at any depth."""
-    children = {c for c in base.__subclasses__() if c.__module__.startswith(base.__module__.rsplit(".", 1)[0])}
-    return children.union(*(descendants(c) for c in children))
+    package = base.__module__.rsplit(".", 1)[0] if package is None else package
+    children = {c for c in base.__subclasses__() if c.__module__.startswith(package)}
+    return children.union(*(descendants(c, package) for c in children))
 
 
 def test_every_public_kernel_joins_the_contracts(hypergraph):
