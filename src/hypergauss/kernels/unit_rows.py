@@ -51,7 +51,7 @@ class Rows:
 
 
 class UnitRows(Kernel):
-    r"""k = variance * exp(-|z - z'|^2 / (2 angle^2)) of rows z of unit length.
+    r"""``k = variance * exp(-|z - z'|^2 / (2 angle^2))`` of rows z of unit length.
 
     Parameters
     ----------
