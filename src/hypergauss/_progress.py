@@ -115,9 +115,14 @@ def reported_to(display: Display) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
-def is_listened_to() -> bool:
-    """Tell whether someone has asked to be told of whatever goes on."""
-    return _LISTENER.get() is not None
+@contextmanager
+def progress(show: bool) -> Iterator[Callable[[str], None] | None]:
+    """Yield a function that shows how far learning is, or None if nothing is to be shown and nobody listens."""
+    if not show and _LISTENER.get() is None:
+        yield None
+        return
+    with displayed("learning") as display:
+        yield display
 
 
 def _notebook(stage: str) -> Display | None:

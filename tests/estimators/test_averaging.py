@@ -6,8 +6,7 @@ import pytest
 from hypergauss import HypergraphGPClassifier, HypergraphGPRegressor, LogNormal, Spectrum, parameters
 from hypergauss.estimators.averaging import Neighbour, average
 from hypergauss.estimators.defaults import default_priors
-from hypergauss.estimators.gaussian_task import GaussianTask
-from hypergauss.estimators.tasks import How
+from hypergauss.estimators.tasks import GaussianTask, How
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
 from hypergauss.kernels import Matern, Standardised, Walk
 from hypergauss.learning.curvature import curvature_at
@@ -29,7 +28,7 @@ def kernel(size_exponent=0.0):
 def drawn(outputs):
     rng = np.random.default_rng(0)
     y = kernel().prior_draws(ROWS, outputs, rng) + 0.4 * rng.standard_normal((len(ROWS), outputs))
-    how = How("dense", lambda _: None, {}, default_priors(1.0), True, 1, 200, 0, None)
+    how = How("dense", None, {}, default_priors(1.0), True, 1, 200, 0, None)
     return GaussianTask(Observations.of(ROWS, y), np.zeros(outputs), 1.0, noise_variance=0.1, how=how)
 
 

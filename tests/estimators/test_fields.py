@@ -7,16 +7,15 @@ from hypergauss import HypergraphGPClassifier, Markov, Spectrum
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.fields import indicators, learn_field
-from hypergauss.estimators.gaussian_task import GaussianTask
 from hypergauss.estimators.latent_task import LatentTask
-from hypergauss.estimators.tasks import How
+from hypergauss.estimators.tasks import GaussianTask, How
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import Bernoulli, Poisson, Softmax
 from hypergauss.solvers.sites import Observations
 
 PLANTED = make_planted_hypergraph(600, 500, 3, random_state=2)
 ROWS = np.arange(0, 600, 4)
-HOW = How(Markov(n_probes=16), lambda _: None, {}, {}, False, 1, 50, 0, None)
+HOW = How(Markov(n_probes=16), None, {}, {}, False, 1, 50, 0, None)
 
 
 def kernels():

@@ -5,7 +5,7 @@ import pytest
 
 import hypergauss as hg
 from hypergauss.datasets import make_planted_hypergraph
-from hypergauss.estimators.parts import chosen_part
+from hypergauss.estimators.tasks import chosen_part
 from hypergauss.inference.mixtures import components
 from hypergauss.likelihoods import MultinomialProbit, Softmax
 from hypergauss.solvers import costs, work

@@ -136,7 +136,7 @@ def labels(names, classes):
 def settled_from_nothing(model, grown, names, given, inference, wanted):
     """Return probabilities of sites that begin with nothing, on kernels made anew."""
     rows, codes = grown.vertex_rows(names), np.array([list(model.classes_).index(label) for label in given])
-    how, total = How("auto", lambda _: None, {}, {}, False, 1, 0, 0, None), 0.0
+    how, total = How("auto", None, {}, {}, False, 1, 0, 0, None), 0.0
     for weight, latents in components(model.posterior_):
         kernel = anew(latents.posteriors[0].prior.kernel, grown)
         means = np.concatenate([part.prior.mean for part in latents.posteriors])

@@ -18,7 +18,7 @@ import pandas as pd
 from hypergauss.cli.spreadsheets import harmless
 from hypergauss.estimators import HypergraphGPClassifier
 from hypergauss.estimators.grown_relations import with_newcomers
-from hypergauss.estimators.observation_models import is_gaussian
+from hypergauss.estimators.measurements import is_gaussian
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.files import written_together, written_whole
 

@@ -12,6 +12,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
+from hypergauss._progress import progress
 from hypergauss.embedding.covariances import Covariances
 from hypergauss.embedding.latent_derivatives import LatentDerivatives
 from hypergauss.embedding.memberships import Memberships, check_missing, expected, membership_rows
@@ -29,7 +30,6 @@ from hypergauss.embedding.starts import (
 )
 from hypergauss.embedding.uncertainty import coordinate_covariances
 from hypergauss.estimators.domain import Domain, Standardiser
-from hypergauss.estimators.progress import progress
 from hypergauss.estimators.settings import check_flags, map_rules, refuse_idle
 from hypergauss.estimators.vertices import warn_unless_converged
 from hypergauss.hypergraph import Hypergraph

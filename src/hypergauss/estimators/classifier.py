@@ -7,40 +7,32 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 
 from hypergauss import _checks, parameters
+from hypergauss._progress import progress
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.domain import Domain
-from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.growing_classifier import GrowingClassifier
-from hypergauss.estimators.labels import check_labels, once_each
+from hypergauss.estimators.labels import check_labels, make_likelihood, numbered, once_each
 from hypergauss.estimators.latent_task import INFERENCES, LatentTask, kind_of, resolved
-from hypergauss.estimators.levels import numbered
-from hypergauss.estimators.progress import progress
-from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names
-from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
+from hypergauss.estimators.vertices import in_order_of
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
-from hypergauss.inference.calibration import temperature_of, tempered
+from hypergauss.inference.calibration import temperature_of
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
+from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit
 from hypergauss.solvers.choose import Choice, dense_is_affordable
-from hypergauss.solvers.threads import threads_for
 from hypergauss.solvers.work import Work, coupled_is_affordable
 
-LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
-
-class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
+class HypergraphGPClassifier(GrowingClassifier):
     r"""Gaussian process classification of vertices, by expectation propagation unless asked otherwise.
 
     Each class has a latent function f_c ~ GP(mean_c, kernel), or two classes have one; the label is drawn from them by
@@ -234,21 +226,13 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
             likelihood, inference = self._way(classes, codes, is_variational=True, is_coupled=False)
         rows, codes = once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
-            report_plan(report, blueprint)
-            learns = self.learn and self.inference != "mcmc"
+            learns = self.inference != "mcmc"
             how = self._how(blueprint.domain, report, learns=learns, default_priors=default_class_priors())
             if self.inference == "laplace":
                 self._check_slopes(likelihood)
             task = LatentTask(likelihood, rows, codes, inference=inference, batch_size=batch_size, how=how)
             fitted = fit(blueprint, task)
-        warn_unless_converged(fitted.learned, self.max_iterations)
-        warn_of_silence(
-            fitted.model.kernel,
-            blueprint.domain.relations,
-            (),
-            little="Probabilities will be little more than the shares of the classes",
-        )
-        self._keep(blueprint, fitted)
+        self._keep(blueprint, fitted, then="Probabilities will be little more than the shares of the classes")
         self.classes_ = classes
         self.temperature_ = self._temperature(codes, inference)
         self.labels_ = pd.Series(classes[codes], index=self.vertices_[rows])
@@ -287,7 +271,7 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
             self.inference == "auto" and are_many(self.covariates) and len(classes) > 2 and not has_probit
         )
         asked = "softmax" if as_counts and self.likelihood == "auto" else self.likelihood
-        likelihood = _make_likelihood(asked, list(classes), codes, usual=usual)
+        likelihood = make_likelihood(asked, list(classes), codes, usual=usual)
         if self.inducing is not None and isinstance(likelihood, MultinomialProbit):
             raise ValueError(
                 "`inducing` variables need a likelihood with expectations. Got 'probit' for more than two classes. "
@@ -358,90 +342,3 @@ class HypergraphGPClassifier(ClassifierMixin, GrowingClassifier):
                 f"{likelihood.num_classes} classes, which has none. Choose 'softmax', or for two classes 'logit' or "
                 "'probit', or leave `inference` out."
             )
-
-    def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
-        """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
-        rows = self._rows(X)
-        with threads_for(max(len(rows), len(self.vertices_))):
-            return tempered(self.posterior_.probabilities(rows), self.temperature_)
-
-    def predict(self, X: Iterable[Any]) -> np.ndarray:
-        """Return the most probable class of named vertices, shape (m,)."""
-        most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
-        return self.classes_[most_probable]
-
-    def score(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> float:
-        """Return the share of named vertices, shape (m,), whose most probable class is their label."""
-        names = as_list(X)
-        labels = check_labels(in_order_of(X, names, y, argument="y"))
-        _checks.same_length("vertices", len(names), "y", len(labels))
-        predicted = self.predict_proba(names).argmax(axis=1)
-        return float(np.average(predicted == _checks.positions(labels, self.classes_), weights=sample_weight))
-
-    def explain(self, vertex: Any, *, label: Any = None) -> Explanation:
-        """Return how much each labelled vertex, and each hyperedge of this vertex, speaks for a class.
-
-        What is taken apart is the latent function of the class less the mean of the others', under the Gaussian
-        approximation; with one latent function, that function, turned so that more of it speaks for the class (for the
-        higher classes, if they are ordered). Contributions add up to it.
-
-        Parameters
-        ----------
-        vertex : name
-            Labelled or not.
-        label : class, optional
-            The predicted one if not given.
-        """
-        row = int(self._rows([vertex])[0])
-        chosen = self.predict([vertex])[0] if label is None else label
-        column = np.flatnonzero([known == chosen for known in self.classes_])
-        if len(column) == 0:
-            raise ValueError(f"`label` must be one of the classes {self.classes_.tolist()}. Got {label!r}.")
-        if isinstance(self.posterior_, SampledLatents):
-            raise ValueError("Draws have no weights of observations. Fit with `inference='variational'` to explain.")
-        num_latents = len(self.posterior_.posteriors)
-        if num_latents == 1:
-            is_ordered = isinstance(self.posterior_.likelihood, OrderedProbit)
-            factors = [1.0 if column[0] == 1 or is_ordered else -1.0]
-            of = "latent function" if is_ordered else f"latent function for {chosen!s}"
-        else:
-            others = num_latents - 1
-            factors = [1.0 if latent == column[0] else -1.0 / others for latent in range(num_latents)]
-            of = f"latent margin for {chosen!s}"
-        parts = [
-            (weight * factor, posterior, 0)
-            for weight, latents in components(self.posterior_)
-            for factor, posterior in zip(factors, latents.posteriors, strict=True)
-        ]
-        return explain(parts, row, vertices=self.vertices_, H=self.H, of=of)
-
-    def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
-        """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""
-        count = _checks.count("n", n)
-        rows = self._rows(X)
-        rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        return self.posterior_.sample(rows, count, rng)
-
-
-def _make_likelihood(
-    likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, usual: str
-) -> Classification:
-    """Return the named likelihood for as many classes as there are; "auto" is the usual one for more than two."""
-    if len(classes) < 2:
-        raise ValueError(f"`y` must hold at least two classes. Got one: '{classes[0]}'. Label some of another class.")
-    if isinstance(likelihood, Classification):
-        if likelihood.num_classes != len(classes):
-            raise ValueError(f"`likelihood` is for {likelihood.num_classes} classes. Got {len(classes)} in `y`.")
-        return likelihood
-    _checks.one_of("likelihood", likelihood, LIKELIHOODS)
-    if likelihood == "auto":
-        likelihood = usual if len(classes) > 2 else "probit"
-    if likelihood == "probit":
-        return Bernoulli("probit") if len(classes) == 2 else MultinomialProbit(len(classes))
-    if likelihood == "logit":
-        if len(classes) > 2:
-            raise ValueError(f"`likelihood='logit'` is for two classes. Got {len(classes)}. Use 'softmax' or 'probit'.")
-        return Bernoulli("logit")
-    if likelihood == "ordinal":
-        return OrderedProbit.from_labels(codes)
-    return Softmax(len(classes)) if likelihood == "softmax" else RobustMax(len(classes))

@@ -14,9 +14,8 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.defaults import default_priors
-from hypergauss.estimators.gaussian_task import GaussianTask
 from hypergauss.estimators.latent_task import LatentTask
-from hypergauss.estimators.tasks import Attempt, Task
+from hypergauss.estimators.tasks import Attempt, GaussianTask, Task
 from hypergauss.kernels import Matern
 from hypergauss.likelihoods import Classification
 from hypergauss.solvers.sites import Observations

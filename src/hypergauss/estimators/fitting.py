@@ -64,6 +64,8 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
 
     Where conjugate gradients do not converge and an exact solver fits in memory, it takes their place with a warning.
     """
+    if task.how.report is not None and blueprint.plan is not None:
+        task.how.report(str(blueprint.plan))
     with threads_for(len(task.rows)):
         try:
             return _fit(blueprint, task)

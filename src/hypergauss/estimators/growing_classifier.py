@@ -12,20 +12,20 @@ from hypergauss import _checks
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.grown_relations import Relations
 from hypergauss.estimators.growth import Growth
+from hypergauss.estimators.labelled import LabelledVertices
 from hypergauss.estimators.labels import with_further
 from hypergauss.estimators.latent_task import resolved
 from hypergauss.estimators.updating import Labelled, labelled_again
-from hypergauss.estimators.vertices import VertexEstimator, nothing_given
+from hypergauss.estimators.vertices import nothing_given
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
 
 
-class GrowingClassifier(VertexEstimator):
+class GrowingClassifier(LabelledVertices):
     """What a fitted classifier can do when more becomes known."""
 
     inference: str
     batch_size: int | None
-    classes_: np.ndarray
     labels_: pd.Series
     elbo_: float
 

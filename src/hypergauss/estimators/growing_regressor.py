@@ -30,11 +30,13 @@ class GrowingRegressor(MeasuredVertices):
         """The log evidence; where it is an estimate, it is made when first read."""
         return self.posterior_.log_evidence + self._log_slope
 
-    def _keep_log_evidence(self, log_slope: float) -> None:
-        """Make that of a new posterior public: at once unless it is to be estimated."""
+    def _keep_log_evidence(self, log_slope: float, known: float | None = None) -> None:
+        """Make that of a new posterior public: at once if it is known, or need not be estimated."""
         self.__dict__.pop("log_marginal_likelihood_", None)  # of an earlier one
         self._log_slope = log_slope
-        if not self.posterior_.is_by_products:
+        if known is not None:
+            self.__dict__["log_marginal_likelihood_"] = known
+        elif not self.posterior_.is_by_products:
             _ = self.log_marginal_likelihood_
 
     def update(

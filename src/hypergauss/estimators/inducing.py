@@ -1,8 +1,7 @@
-"""From an estimator's ``inducing`` argument to inducing variables."""
+"""From an estimator's ``inducing`` argument to vertices or features."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,29 +10,23 @@ from hypergauss import _checks
 from hypergauss.estimators.domain import Domain
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.inference.selection import select_inducing_vertices
-from hypergauss.kernels import Kernel
-from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
-
-#: Inducing variables for a kernel, or None for exact conditioning.
-InducingFor = Callable[[Kernel], Inducing | None]
+from hypergauss.solvers.projection import SpectralFeatures
 
 
-def inducing_for(inducing: Any, domain: Domain, seed: int) -> InducingFor:
-    """Return a function of the kernel that gives the inducing variables asked for.
+def check_inducing(inducing: Any, domain: Domain, seed: int) -> SpectralFeatures | np.ndarray:
+    """Return leading eigenvectors as they are, or the inducing vertices by index.
 
     Parameters
     ----------
-    inducing : None, int, iterable of vertex names, or SpectralFeatures
+    inducing : int, iterable of vertex names, or SpectralFeatures
         A number is how many vertices to select as the paper does.
     domain : Domain
         The vertices, and the relation that a selection looks at: the first hypergraph.
     seed : int
         For the selection.
     """
-    if inducing is None:
-        return lambda _: None
     if isinstance(inducing, SpectralFeatures):
-        return lambda _: inducing
+        return inducing
     if isinstance(inducing, int | np.integer):
         count = _checks.count("inducing", int(inducing), most=len(domain.vertices), why="the number of vertices")
         hypergraphs = [relation for relation in domain.relations.values() if isinstance(relation, Hypergraph)]
@@ -43,4 +36,4 @@ def inducing_for(inducing: Any, domain: Domain, seed: int) -> InducingFor:
     rows = domain.rows(inducing)
     if len(rows) == 0 or len(np.unique(rows)) < len(rows):
         raise ValueError(f"`inducing` must name different vertices, at least one. Got {len(rows)} names, some twice.")
-    return lambda kernel: InducingVertices.of(kernel, rows)
+    return rows

@@ -1,4 +1,4 @@
-"""Labels: what may be one, each vertex once, and further ones beside those that are known."""
+"""Labels: what may be one, their numbers and likelihood, each vertex once, and further ones beside known ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from sklearn.utils import column_or_1d
 from hypergauss import _checks
 from hypergauss.estimators.vertices import half_given, in_order_of
 from hypergauss.hypergraph.names import as_list, plain
+from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
+
+LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
 
 def check_labels(y: Any) -> np.ndarray:
@@ -30,6 +33,30 @@ def check_labels(y: Any) -> np.ndarray:
     return labels
 
 
+def numbered(labels: np.ndarray, given: Any, *, is_ordinal: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each label's class and the classes: in the order that labels bring along, or sorted."""
+    dtype = getattr(given, "dtype", None)
+    if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
+        ordered = pd.Categorical(labels, dtype=dtype).remove_unused_categories()
+        return ordered.codes.astype(np.int64), ordered.categories.to_numpy()
+    codes, classes = _sorted_classes(labels)
+    text = [str(label) for label in classes if isinstance(label, str)]
+    if is_ordinal and text:
+        raise ValueError(
+            f"`likelihood='ordinal'` needs classes in an order. Got text such as {text[0]!r}, which has none but the "
+            "alphabet's. Give `y` as `pandas.Categorical(y, categories=[...], ordered=True)`, lowest first, or numbers."
+        )
+    return codes, classes
+
+
+def _sorted_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which class each label is, and the classes: sorted, or as they come where they have no order."""
+    try:
+        return pd.factorize(labels, sort=True)
+    except TypeError:
+        return pd.factorize(labels)
+
+
 def once_each(rows: np.ndarray, codes: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return each labelled vertex once, refusing one with two labels."""
     unique, first, back = np.unique(rows, return_index=True, return_inverse=True)
@@ -40,6 +67,30 @@ def once_each(rows: np.ndarray, codes: np.ndarray, names: Any) -> tuple[np.ndarr
             f"{_checks.others(len(clash) - 1)}. Decide on one, or leave the vertex out."
         )
     return unique, codes[first]
+
+
+def make_likelihood(
+    likelihood: str | Classification, classes: list[Any], codes: np.ndarray, *, usual: str
+) -> Classification:
+    """Return the named likelihood for as many classes as there are; "auto" is the usual one for more than two."""
+    if len(classes) < 2:
+        raise ValueError(f"`y` must hold at least two classes. Got one: '{classes[0]}'. Label some of another class.")
+    if isinstance(likelihood, Classification):
+        if likelihood.num_classes != len(classes):
+            raise ValueError(f"`likelihood` is for {likelihood.num_classes} classes. Got {len(classes)} in `y`.")
+        return likelihood
+    _checks.one_of("likelihood", likelihood, LIKELIHOODS)
+    if likelihood == "auto":
+        likelihood = usual if len(classes) > 2 else "probit"
+    if likelihood == "probit":
+        return Bernoulli("probit") if len(classes) == 2 else MultinomialProbit(len(classes))
+    if likelihood == "logit":
+        if len(classes) > 2:
+            raise ValueError(f"`likelihood='logit'` is for two classes. Got {len(classes)}. Use 'softmax' or 'probit'.")
+        return Bernoulli("logit")
+    if likelihood == "ordinal":
+        return OrderedProbit.from_labels(codes)
+    return Softmax(len(classes)) if likelihood == "softmax" else RobustMax(len(classes))
 
 
 def with_further(known: pd.Series, X: Iterable[Any] | None, y: Any, classes: np.ndarray) -> pd.Series:

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from hypergauss.estimators.parts import chosen_part
-from hypergauss.estimators.tasks import Attempt, How, Task, has_level, unlearned
+from hypergauss.estimators.tasks import Attempt, How, Task, chosen_part, has_level, unlearned
 from hypergauss.inference.coupled_propagation import CoupledPropagation
 from hypergauss.inference.dirichlet import DirichletObjective, check_softmax
 from hypergauss.inference.laplace import LaplaceObjective, check_mode
@@ -163,7 +162,7 @@ class LatentTask(Task):
         return weighs and super().averages(attempt)
 
     def _learn_in_batches(self, kernel: Kernel, batch_size: int) -> Attempt:
-        model, inducing = self.model(kernel), self.how.inducing(kernel)
+        model, inducing = self.model(kernel), self.inducing(kernel)
         assert inducing is not None, "mini-batches go with inducing variables"
         passes = self.how.max_iterations
         found = learn_in_batches(

@@ -13,7 +13,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
-from hypergauss.estimators.observation_models import is_ordinal
+from hypergauss.estimators.explanation import Explanation, explain
+from hypergauss.estimators.measurements import is_ordinal
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of
 from hypergauss.hypergraph.names import as_list
 from hypergauss.inference.latents import GaussianLatents
@@ -173,6 +174,48 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         """Return the joint posterior covariance of f at named vertices, shape (m, m)."""
         rows = self._rows(X)
         return self._function.covariance(rows)
+
+    def explain(self, vertex: Any, *, output: int = 0) -> Explanation:
+        """Return how much each observed vertex, and each hyperedge of this vertex, contributes to its predicted mean.
+
+        Contributions of either kind add up to the prediction: the mean, on the scale that was learned on; with another
+        likelihood than "gaussian", the latent function.
+
+        Parameters
+        ----------
+        vertex : name
+            Observed or not.
+        output : int, default 0
+            Which of several outputs.
+
+        Examples
+        --------
+        >>> from hypergauss import Hypergraph, HypergraphGPRegressor
+        >>> H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d"], "z": ["d", "e", "f"]})
+        >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
+        >>> print(model.explain("c"))
+        predicted mean of 'c': 1.239, from 1.733 without observations
+          observed vertices (3 in all)
+            -0.2798  'a'
+            -0.2035  'b'
+            -0.01075  'f'
+          hyperedges (2 in all)
+            -0.7009  'x'
+            -0.06191  'y'
+          +0.2688  level
+        """
+        row = int(self._rows([vertex])[0])
+        function = self._function
+        number = _checks.count("output", output, least=0, most=len(function.prior.mean) - 1)
+        of = {"none": "predicted mean", "log": "predicted mean of the logarithm"}[self.transform_]
+        return explain(
+            [(weight, part, number) for weight, part in components(function)],
+            row,
+            vertices=self.vertices_,
+            H=self.H,
+            of="latent function" if self._is_through_likelihood else of,
+            with_values=not self._is_through_likelihood,
+        )
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of f at named vertices, shape (n, m) or (n, m, L).

@@ -3,55 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags
 
 from hypergauss import _checks
+from hypergauss._progress import progress
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.defaults import default_priors, priors_around
-from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.fitting import Fitted, fit
-from hypergauss.estimators.gaussian_task import GaussianTask
 from hypergauss.estimators.growing_regressor import GrowingRegressor
-from hypergauss.estimators.measurements import MeasurementTask, centre_and_scale, check_once_each, target_of
-from hypergauss.estimators.observation_models import (
+from hypergauss.estimators.measurements import (
+    MeasurementTask,
+    centre_and_scale,
     check_likelihood,
+    check_once_each,
     check_transform,
     is_gaussian,
     kind_of_work,
     measurement_rules,
     scales_to_try,
+    target_of,
 )
-from hypergauss.estimators.progress import progress
 from hypergauss.estimators.settings import check_flags, refuse_idle
-from hypergauss.estimators.silence import warn_of_silence
-from hypergauss.estimators.vertices import in_order_of, report_plan, warn_unless_converged
+from hypergauss.estimators.tasks import GaussianTask
+from hypergauss.estimators.vertices import in_order_of
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
-from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Likelihood
-from hypergauss.likelihoods.transforms import Transform
 from hypergauss.solvers.choose import Choice, is_by_products
-from hypergauss.solvers.sites import Observations, check_observations
+from hypergauss.solvers.sites import check_observations
 from hypergauss.solvers.work import Work
-
-
-class _Learned(NamedTuple):
-    """What was learned on one scale, and the log evidence of the target as it is."""
-
-    transform: Transform
-    task: GaussianTask
-    fitted: Fitted
-    log_slope: float
-
-    @property
-    def log_evidence(self) -> float:
-        """Of the targets themselves, the transform's Jacobian included."""
-        return self.fitted.posterior.log_evidence + self.log_slope
 
 
 class HypergraphGPRegressor(GrowingRegressor):
@@ -265,46 +250,37 @@ class HypergraphGPRegressor(GrowingRegressor):
         noise_variance : array, shape (n,), optional
             The variance of each measurement's noise, if known; it is then not learned.
         """
+        # Check.
         draws = self._check_inference()
-        start_noise = _checks.positive("noise_variance", self.noise_variance)
+        _checks.positive("noise_variance", self.noise_variance)
         check_flags(self, "scale_target")
         likelihood, transform = check_likelihood(self.likelihood), check_transform(self.transform)
         refuse_idle(self, measurement_rules(likelihood, knows_noise=noise_variance is not None))
         names = as_list(X)
+        # Plan: what the kernel is made from, which solver, and what is searched for.
         work = Work(len(names), kind_of_work(likelihood), learns=len(names) > 1)
         blueprint = self._blueprint(work, searches=len(names) > 1, needs_eigenvectors=draws)
         rows = blueprint.domain.rows(names)
         y = in_order_of(X, names, y, argument="y")
-        if not is_gaussian(likelihood):
-            return self._fit_through(likelihood, blueprint, names, rows, y)
-        noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
-        measured = check_observations(rows, y, noise_variance)
-        values = np.asarray(y, dtype=np.float64)
-        found = []
         with progress(self.verbose) as report:
-            report_plan(report, blueprint)
-            for each in scales_to_try(transform, values):
-                on_scale = measured if each.name == "none" else check_observations(rows, each.forward(values))
-                task = self._gaussian_task(blueprint, on_scale, start_noise, report, draws=draws)
-                fitted = fit(blueprint, task)
-                found.append(_Learned(each, task, fitted, float(each.log_slope(values).sum())))
-        # An estimate of the evidence is made only where there is something to compare.
-        best = max(found, key=lambda each: each.log_evidence) if len(found) > 1 else found[0]
-        fitted, model = best.fitted, best.fitted.model
-        warn_unless_converged(fitted.learned, self.max_iterations)
-        reasons = self._reasons_for_little(measured.mean, measured.num_measurements, len(measured.rows))
-        self._warn_of_silence(blueprint, fitted, reasons)
-        self._keep(blueprint, fitted)
-        self._flat = values.ndim == 1
-        self.transform_, self.transform_evidence_ = best.transform.name, None
-        if transform == "auto":
-            self.transform_evidence_ = {each.transform.name: each.log_evidence for each in found}
-        self.levels_, self.observations_ = None, best.task.measured
-        self.noise_variance_ = None if measured.known_variance is not None else _noise(best.task, fitted)
-        self.mean_ = float(model.mean[0]) if self._flat else model.mean
-        self._keep_log_evidence(best.log_slope)
-        self.learning_trace_ = fitted.learned.trace
-        self.draws_ = fitted.draws
+            # Build: a task for each scale that the target may be on.
+            if is_gaussian(likelihood):
+                noise_variance = in_order_of(X, names, noise_variance, argument="noise_variance")
+                tasks = self._with_normal_noise(blueprint, rows, y, noise_variance, transform, report, draws=draws)
+            else:
+                check_once_each(names, rows)
+                tasks = {"none": self._through(likelihood, blueprint, rows, y, report)}
+            # Learn, and condition on the data.
+            found = {scale: fit(blueprint, task) for scale, task in tasks.items()}
+        self.transform_, self.transform_evidence_ = next(iter(tasks)), None
+        if transform == "auto":  # else an estimate of the evidence is not made before it is asked for
+            heights = {scale: one.posterior.log_evidence + tasks[scale].log_slope for scale, one in found.items()}
+            self.transform_, self.transform_evidence_ = max(heights, key=heights.__getitem__), heights
+        task, fitted = tasks[self.transform_], found[self.transform_]
+        little = self._reasons_for_little(task, len(names))
+        self._keep(blueprint, fitted, little, then="Predictions will be little more than the mean")
+        self._keep_target(task, fitted, is_flat=np.asarray(y).ndim == 1)
+        self.learning_trace_, self.draws_ = fitted.learned.trace, fitted.draws
         return self
 
     def _check_inference(self) -> bool:
@@ -330,84 +306,56 @@ class HypergraphGPRegressor(GrowingRegressor):
             )
         return True
 
-    def _gaussian_task(
-        self, blueprint: Blueprint, measured: Observations, start_noise: float, report: Any, *, draws: bool
-    ) -> GaussianTask:
-        centre, scale = centre_and_scale(measured.mean, **self._units())
-        unit = 1.0 if self.scale_target else float(np.var(measured.mean)) or 1.0
-        learns = self.learn and measured.num_measurements > 1
-        how = self._how(blueprint.domain, report, learns=learns, default_priors=default_priors(unit))
-        task = GaussianTask(measured, centre, scale, noise_variance=start_noise, how=how, draws=draws)
-        if draws and isinstance(self.kernel, Kernel):
-            around = priors_around(task.model(self.kernel), how.priors)
-            task.how = how._replace(priors={**around, **how.priors})
-        return task
+    def _with_normal_noise(
+        self,
+        blueprint: Blueprint,
+        rows: np.ndarray,
+        y: Any,
+        noise_variance: Any,
+        transform: str,
+        report: Any,
+        *,
+        draws: bool,
+    ) -> dict[str, Any]:
+        """Return what is to be learned of measurements with normal noise, by the scale that these are on."""
+        measured = check_observations(rows, y, noise_variance)
+        values = np.asarray(y, dtype=np.float64)
+        tasks = {}
+        for scale in scales_to_try(transform, values):
+            on_scale = measured if scale.name == "none" else check_observations(rows, scale.forward(values))
+            centre, spread = centre_and_scale(on_scale.mean, **self._units())
+            unit = 1.0 if self.scale_target else float(np.var(on_scale.mean)) or 1.0
+            how = self._how(blueprint.domain, report, learns=len(rows) > 1, default_priors=default_priors(unit))
+            task = GaussianTask(
+                on_scale, centre, spread, noise_variance=float(self.noise_variance), how=how, draws=draws
+            )
+            task.log_slope = float(scale.log_slope(values).sum())
+            if draws and isinstance(self.kernel, Kernel):
+                around = priors_around(task.model(self.kernel), how.priors)
+                task.how = how._replace(priors={**around, **how.priors})
+            tasks[scale.name] = task
+        return tasks
 
-    def _fit_through(self, likelihood: Any, blueprint: Blueprint, names: Any, rows: np.ndarray, y: Any) -> Self:
-        """Learn through a likelihood other than normal noise of one variance."""
-        check_once_each(names, rows)
+    def _through(
+        self, likelihood: str | Likelihood, blueprint: Blueprint, rows: np.ndarray, y: Any, report: Any
+    ) -> MeasurementTask:
+        """Return what is to be learned through a likelihood other than normal noise of one variance."""
         target = target_of(likelihood, y, noise_variance=self.noise_variance, **self._units())
         _checks.same_length("vertices", len(rows), "y", len(target.y))
         inference = "variational" if blueprint.is_iterative(self.solver) else target.inference
-        with progress(self.verbose) as report:
-            report_plan(report, blueprint)
-            learns = self.learn and len(rows) > 1
-            how = self._how(blueprint.domain, report, learns=learns, default_priors=target.priors)
-            task = MeasurementTask(target, rows, inference=inference, how=how)
-            fitted = fit(blueprint, task)
-        warn_unless_converged(fitted.learned, self.max_iterations)
-        self._warn_of_silence(blueprint, fitted, self._reasons_for_little(target.y, len(rows), len(rows)))
-        self._keep(blueprint, fitted)
-        self.draws_ = self.observations_ = None
-        self._flat, self.levels_, self.noise_variance_ = True, target.levels, None
-        self._log_slope = 0.0
-        self.__dict__["log_marginal_likelihood_"] = task.log_evidence(fitted.learned.log_evidence)
-        self.transform_, self.transform_evidence_ = "none", None
-        self.mean_ = float(fitted.model.mean[0])
-        self.learning_trace_ = fitted.learned.trace
-        return self
+        how = self._how(blueprint.domain, report, learns=len(rows) > 1, default_priors=target.priors)
+        return MeasurementTask(target, rows, inference=inference, how=how)
 
-    def explain(self, vertex: Any, *, output: int = 0) -> Explanation:
-        """Return how much each observed vertex, and each hyperedge of this vertex, contributes to its predicted mean.
-
-        Contributions of either kind add up to the prediction: the mean, on the scale that was learned on; with another
-        likelihood than "gaussian", the latent function.
-
-        Parameters
-        ----------
-        vertex : name
-            Observed or not.
-        output : int, default 0
-            Which of several outputs.
-
-        Examples
-        --------
-        >>> from hypergauss import Hypergraph, HypergraphGPRegressor
-        >>> H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d"], "z": ["d", "e", "f"]})
-        >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
-        >>> print(model.explain("c"))
-        predicted mean of 'c': 1.239, from 1.733 without observations
-          observed vertices (3 in all)
-            -0.2798  'a'
-            -0.2035  'b'
-            -0.01075  'f'
-          hyperedges (2 in all)
-            -0.7009  'x'
-            -0.06191  'y'
-          +0.2688  level
-        """
-        row = int(self._rows([vertex])[0])
-        function = self._function
-        number = _checks.count("output", output, least=0, most=len(function.prior.mean) - 1)
-        of = {"none": "predicted mean", "log": "predicted mean of the logarithm"}[self.transform_]
-        return explain(
-            [(weight, part, number) for weight, part in components(function)],
-            row,
-            vertices=self.vertices_,
-            H=self.H,
-            of="latent function" if self._is_through_likelihood else of,
-            with_values=not self._is_through_likelihood,
-        )
+    def _keep_target(self, task: GaussianTask | MeasurementTask, fitted: Fitted, *, is_flat: bool) -> None:
+        """Make public what is known of the target in its own units."""
+        if isinstance(task, GaussianTask):
+            self.levels_, self.observations_, self.noise_variance_ = None, task.measured, _noise(task, fitted)
+            self._keep_log_evidence(task.log_slope)
+        else:
+            self.levels_, self.observations_, self.noise_variance_ = task.target.levels, None, None
+            self._keep_log_evidence(0.0, fitted.learned.log_evidence + task.log_slope)
+        self._flat = is_flat or not isinstance(task, GaussianTask)
+        self.mean_ = float(fitted.model.mean[0]) if self._flat else fitted.model.mean
 
     def _units(self) -> dict[str, bool]:
         """Return whether a target is divided by its spread, and centred.
@@ -417,25 +365,17 @@ class HypergraphGPRegressor(GrowingRegressor):
         """
         return {"scales": self.scale_target and self.learn, "centres": self.scale_target or self.learn}
 
-    def _reasons_for_little(self, y: np.ndarray, count: int, num_vertices: int) -> list[str]:
-        """Return why there is little to learn from measurements, if so."""
+    def _reasons_for_little(self, task: GaussianTask | MeasurementTask, count: int) -> list[str]:
+        """Return why there is little to learn from so many measurements, if so."""
         if not self.learn:
             return []
         if count == 1:
             return ["there is one measurement only: hyperparameters keep their starting values"]
-        if num_vertices == 1:
+        if len(task.rows) == 1:
             return ["only one vertex was measured"]
-        if np.ptp(y, axis=0).max() == 0:
+        if np.ptp(task.measured.mean if isinstance(task, GaussianTask) else task.y, axis=0).max() == 0:
             return ["all measurements are equal: the noise and the variance shrink towards zero"]
         return []
-
-    def _warn_of_silence(self, blueprint: Blueprint, fitted: Fitted, reasons: list[str]) -> None:
-        warn_of_silence(
-            fitted.model.kernel,
-            blueprint.domain.relations,
-            reasons,
-            little="Predictions will be little more than the mean",
-        )
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -443,8 +383,10 @@ class HypergraphGPRegressor(GrowingRegressor):
         return tags
 
 
-def _noise(task: GaussianTask, fitted: Fitted) -> float:
-    """Return the noise variance, averaged where the posterior is."""
+def _noise(task: GaussianTask, fitted: Fitted) -> float | None:
+    """Return the noise variance, averaged where the posterior is; None where that of each measurement was given."""
+    if task.measured.known_variance is not None:
+        return None
     if fitted.averaged is None:
         return float(fitted.model.noise_variance)
     return float(sum(w * task.reported(point.learned.model).noise_variance for w, point in fitted.averaged.points))

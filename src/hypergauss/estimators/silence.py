@@ -12,7 +12,7 @@ from hypergauss.spectrum import EigenSpectrum
 
 
 def warn_of_silence(
-    kernel: Kernel, relations: Mapping[str, Hypergraph | Graph], reasons: Sequence[str], *, little: str
+    kernel: Kernel, relations: Mapping[str, Hypergraph | Graph], little: Sequence[str], *, then: str
 ) -> None:
     """Say in one sentence if nothing is left to tell vertices apart by, and why; or which relation adds nothing.
 
@@ -22,24 +22,24 @@ def warn_of_silence(
         What was learned.
     relations : dict of name to Hypergraph or Graph
         What it was made from.
-    reasons : sequence of str
+    little : sequence of str
         What else leaves little to predict.
-    little : str
+    then : str
         What predictions then are, such as "Predictions will be little more than the mean".
     """
     parts = list(_parts(kernel, next(iter(relations), "hypergraph")))
     silent = [label for label, spectrum in parts if spectrum is not None and spectrum.is_silent]
     why = {label: f"{label!r} {_reason(relations.get(label))}" for label in silent}
-    found = list(reasons)
+    found = list(little)
     if len(silent) == len(parts):
         found += why.values()
     elif not found:
         for label in silent:
             warnings.warn(
-                f"Predictions are those of the other parts, since {why[label]}.", LearningWarning, stacklevel=3
+                f"Predictions are those of the other parts, since {why[label]}.", LearningWarning, stacklevel=4
             )
     if found:
-        warnings.warn(f"{little}, since {'; and since '.join(found)}.", LearningWarning, stacklevel=3)
+        warnings.warn(f"{then}, since {'; and since '.join(found)}.", LearningWarning, stacklevel=4)
 
 
 def _reason(relation: Hypergraph | Graph | None) -> str:

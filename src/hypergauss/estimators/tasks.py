@@ -1,7 +1,8 @@
-"""What is learned, and how: the steps that a Gaussian model of measurements and latent functions have in common.
+"""What is learned, and how: the steps that all models have in common, and a Gaussian model of measurements.
 
-A task knows the data and how to learn. Given a kernel it learns the hyperparameters, and conditions on the data: the
-same steps for both, which differ in their model, in what is maximised, and in what a posterior is.
+A task knows the data and how to learn. Given a kernel it learns the hyperparameters, and conditions on the data. A
+Gaussian model is learned by its evidence; latent functions (`latent_task`) differ in their model, in what is maximised,
+and in what a posterior is.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.estimators.inducing import InducingFor
+from hypergauss.inference.mixtures import MixedPosterior
 from hypergauss.kernels import Kernel, Standardised, Sum
 from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
 from hypergauss.learning.search import Learned, Objective, maximise
-from hypergauss.solvers.base import Solver
+from hypergauss.solvers.base import GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
+from hypergauss.solvers.markov.outlook import by_outlook
+from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
+from hypergauss.solvers.sites import Observations
 
 
 class How(NamedTuple):
@@ -28,7 +32,7 @@ class How(NamedTuple):
     Attributes
     ----------
     solver, inducing
-        How systems are solved; ``inducing`` gives the inducing variables for a kernel, or None.
+        How systems are solved; ``inducing`` holds leading eigenvectors, inducing vertices by index, or None.
     priors : dict of name to LogNormal
         On hyperparameters, as the user has them.
     default_priors : dict of name to LogNormal
@@ -44,7 +48,7 @@ class How(NamedTuple):
     """
 
     solver: Choice
-    inducing: InducingFor
+    inducing: SpectralFeatures | np.ndarray | None
     priors: Mapping[str, LogNormal]
     default_priors: Mapping[str, LogNormal]
     averages: bool
@@ -139,8 +143,17 @@ class Task(ABC):
     def carried_over(self, attempt: Attempt) -> Attempt:
         """Return an attempt on a part of the observations as one on these: what was learned is kept."""
         kernel = attempt.learned.model.kernel
-        solver = solver_for(kernel, self.rows, self.how.solver, self.how.inducing(kernel))
+        solver = self.solver(kernel)
         return Attempt(attempt.learned._replace(state=None), solver)
+
+    def inducing(self, kernel: Kernel) -> Inducing | None:
+        """Return the inducing variables of a kernel, if there are to be some."""
+        given = self.how.inducing
+        return InducingVertices.of(kernel, given) if isinstance(given, np.ndarray) else given
+
+    def solver(self, kernel: Kernel) -> Solver:
+        """Return what solves systems of a kernel at the observed vertices."""
+        return solver_for(kernel, self.rows, self.how.solver, self.inducing(kernel))
 
     @property
     def learns(self) -> bool:
@@ -172,7 +185,7 @@ class Task(ABC):
             A search that cannot be expected to reach this is given up.
         """
         model = self.model(kernel) if start is None else start
-        solver = solver_for(kernel, self.rows, self.how.solver, self.how.inducing(kernel))
+        solver = self.solver(kernel)
         state = None
         if previous is not None:
             model = parameters.transferred(model, previous.learned.model) if start is None else start
@@ -198,6 +211,91 @@ class Task(ABC):
         if coarsely or self.is_part:
             return self.coarse_gain / len(self.rows)
         return self.fine_gain / len(self.rows) if self.how.default_priors else None
+
+
+class GaussianTask(Task):
+    """Measurements with normal noise, learned as (y - centre) / scale.
+
+    Parameters
+    ----------
+    measured : Observations
+        In their own units.
+    centre, scale : array of shape (L,), and float
+        What takes them to those that learning works in.
+    noise_variance : float
+        To start from, in the latter.
+    how : How
+        Settings.
+    draws : bool
+        Whether hyperparameters are drawn.
+    """
+
+    coarse_gain: ClassVar[float] = 1e-3
+    conditions_at_once: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        measured: Observations,
+        centre: np.ndarray,
+        scale: float,
+        *,
+        noise_variance: float,
+        how: How,
+        draws: bool = False,
+    ) -> None:
+        super().__init__(measured.rows, how)
+        self.draws = draws
+        #: The log Jacobian of what took the target to the scale that it is measured on here.
+        self.log_slope = 0.0
+        self.measured, self.centre, self.scale = measured, centre, scale
+        self.scaled, self.noise_variance = measured.rescaled(centre, scale), noise_variance
+
+    def fields(self, kernels: Sequence[Kernel]) -> list[GaussianModel]:
+        """Return models where the spectral measure of the measurements puts them, the most promising first."""
+        models = [self.model(kernel) for kernel in kernels]
+        if not self.learns:
+            return models
+        return by_outlook(models, self.scaled, [match_priors(model, self.priors_for(model)) for model in models])
+
+    def restricted_to(self, size: int) -> Self:  # noqa: D102
+        measured = self.measured.part(chosen_part(np.zeros(len(self.rows)), size))
+        return type(self)(measured, self.centre, self.scale, noise_variance=self.noise_variance, how=self.how)
+
+    def model(self, kernel: Kernel) -> GaussianModel:  # noqa: D102
+        fixed = ("noise_variance",) if self.measured.known_variance is not None else ()
+        fixed = (*fixed, "mean") if has_level(kernel) else fixed
+        return GaussianModel(kernel, self.noise_variance, np.zeros(len(self.centre)), fixed)
+
+    def objective(self, solver: Solver, model: GaussianModel, state: Any) -> Objective:  # noqa: D102, ARG002
+        return solver.objective(self.scaled)
+
+    def reported(self, model: GaussianModel) -> GaussianModel:  # noqa: D102
+        return model.rescaled(self.centre, self.scale)
+
+    def posterior(self, attempt: Attempt) -> Posterior:  # noqa: D102
+        model = self.reported(attempt.learned.model)
+        posterior = attempt.solver.posterior(model.prior(), self.measured.sites(model.noise_variance))
+        if posterior.is_by_products:
+            posterior.mean(self.rows[:1])  # solved for once, and kept: if it cannot be, that is said here
+        return posterior
+
+    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedPosterior:  # noqa: D102
+        components = tuple(self.posterior(point) for _, point in points)
+        weights = np.array([weight for weight, _ in points])
+        return MixedPosterior(components, weights, self.posterior(attempt).log_evidence)
+
+
+def chosen_part(kinds: np.ndarray, size: int) -> np.ndarray:
+    """Return which observations to learn from: a random choice, the same each time, of each kind one at least.
+
+    Each kind's members are shuffled and spread evenly over [0, 1): the first of all kinds come first.
+    """
+    shuffled = np.random.default_rng(0).permutation(len(kinds))
+    _, group, counts = np.unique(kinds[shuffled], return_inverse=True, return_counts=True)
+    turn = np.empty(len(kinds))
+    for kind, count in enumerate(counts):
+        turn[group == kind] = np.arange(count) / count
+    return np.sort(shuffled[np.argsort(turn, kind="stable")[:size]])
 
 
 def has_level(kernel: Kernel) -> bool:

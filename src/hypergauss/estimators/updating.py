@@ -27,7 +27,7 @@ _EXACT = ("dense", "low-rank")
 #: The share of its precision that a site keeps at least where others have lost theirs.
 _LEAST_KEPT = 0.3
 #: Nothing is learned.
-_HELD = How("auto", lambda _: None, {}, {}, False, 1, 0, 0, None)
+_HELD = How("auto", None, {}, {}, False, 1, 0, 0, None)
 
 
 class Labelled(NamedTuple):

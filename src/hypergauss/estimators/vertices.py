@@ -21,8 +21,9 @@ from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import Fitted
 from hypergauss.estimators.grown_relations import Relations, grown, with_newcomers
 from hypergauss.estimators.growth import Growth
-from hypergauss.estimators.inducing import inducing_for
+from hypergauss.estimators.inducing import check_inducing
 from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
+from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.summary import Summary, summarise
 from hypergauss.estimators.tasks import How
 from hypergauss.estimators.uncertainty import HyperparameterPosterior
@@ -100,25 +101,35 @@ class VertexEstimator(BaseEstimator):
         learns: bool,
         default_priors: Mapping[str, LogNormal],
     ) -> How:
-        """Return the settings that all estimators have, checked; nothing is learned in 0 iterations."""
+        """Return the settings that all estimators have, checked; where nothing is learned, in 0 iterations."""
         max_iterations = _checks.count("max_iterations", self.max_iterations)
         seed = int(check_random_state(self.random_state).randint(2**31))
         return How(
             self.solver,
-            inducing_for(self.inducing, domain, seed),
+            None if self.inducing is None else check_inducing(self.inducing, domain, seed),
             check_priors(self.priors),
             # A kernel that is given is taken as it comes: what is not said of it is not assumed.
             {} if isinstance(self.kernel, Kernel) else default_priors,
             self.integrate and not isinstance(self.kernel, Kernel),
             _checks.count("n_starts", self.n_starts),
-            max_iterations if learns else 0,
+            max_iterations if learns and self.learn else 0,
             seed,
             report,
         )
 
-    def _keep(self, blueprint: Blueprint, fitted: Fitted) -> None:
-        """Make what was learned public."""
+    def _keep(self, blueprint: Blueprint, fitted: Fitted, little: Sequence[str] = (), *, then: str) -> None:
+        """Make what was learned public, and say if that is not all it could be.
+
+        Parameters
+        ----------
+        little : sequence of str
+            Why there was little to learn from.
+        then : str
+            What predictions are where there was, such as "Predictions will be little more than the mean".
+        """
         kernel = fitted.model.kernel
+        warn_unless_converged(fitted.learned, self.max_iterations, stacklevel=4)
+        warn_of_silence(kernel, blueprint.domain.relations, little, then=then)
         self.vertices_ = blueprint.domain.vertices
         self.posterior_ = fitted.posterior
         self.kernel_ = kernel
@@ -290,7 +301,7 @@ def nothing_given() -> ValueError:
     return ValueError("There must be something to take in. Got nothing. Pass `H`, or `X` and `y`, or all three.")
 
 
-def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
+def warn_unless_converged(learned: Learned, max_iterations: int, *, stacklevel: int = 3) -> None:
     """Say so if learning was cut short."""
     if not learned.converged:
         remedy = f"Raise `max_iterations` above {max_iterations}, or guide" if learned.is_exhausted else "Guide"
@@ -298,14 +309,8 @@ def warn_unless_converged(learned: Learned, max_iterations: int) -> None:
             f"Learning stopped before it converged ({learned.message.strip(' :')}). {remedy} the hyperparameters with "
             "`priors`.",
             LearningWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
-
-
-def report_plan(report: Callable[[str], None] | None, blueprint: Blueprint) -> None:
-    """Say which solver was chosen, and why, where progress is shown."""
-    if report is not None and blueprint.plan is not None:
-        report(str(blueprint.plan))
 
 
 def _one_or_all(by_relation: dict[str, Any]) -> Any:
