@@ -128,7 +128,7 @@ def check_header(
             continue
         raise FileError(
             f"The first line of {file} must name its columns, and looks like a row: {found}. Add a line of names; say "
-            "that there is none with `header=False` (--no-header); of lines that list the members of a hyperedge each, say "
+            "that there is none with `header=False` (--no-header); of lines that list members, say "
             "--lists; or, if it is one, name the columns to be used."
         )
 

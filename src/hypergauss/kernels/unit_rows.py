@@ -111,7 +111,7 @@ class UnitRows(Kernel):
         return float(self.variance)
 
     def pull_back(self, left: Rows, right: Rows, adjoint: np.ndarray) -> np.ndarray:
-        """Return the gradient by hand: with S = adjoint o K, that in angle is the sum of ``S o |z - z'|^2 / angle^3``."""
+        """Return the gradient by hand: with S = adjoint o K, in angle it is the sum of ``S o |z - z'|^2 / angle^3``."""
         slopes = adjoint * self.cross(left, right)
         in_angle = 2 * np.einsum("ij,ij->", slopes, left.half_squares(right)) / self.angle**3
         return gather(self, {"angle": in_angle, "variance": slopes.sum() / self.variance})
