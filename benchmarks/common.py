@@ -134,6 +134,11 @@ def publish(name: str, tables: Iterable[Table], notes: Iterable[str], *, quick: 
         (RESULTS / f"{name.replace(' --', '-')}.txt").write_text(text + "\n")
 
 
+def heading(command: str) -> list[str]:
+    """Return the first lines of an outcome that is no table: the command, and what it ran on and with."""
+    return [f"$ python -m benchmarks.{command}", _setting(), ""]
+
+
 def _setting() -> str:
     libraries = ", ".join(map(_installed, _LIBRARIES))
     return (

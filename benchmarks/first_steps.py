@@ -18,6 +18,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.common import heading
+
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "first_steps.txt"
 _TUTORIAL = ROOT / "docs" / "examples" / "tutorials" / "plot_1_your_own_csv.py"
@@ -73,7 +75,7 @@ def main() -> None:
             print("\n".join(steps(given, folder / "work")))
             return
         python = folder / "environment" / "bin" / "python"
-        lines = ["$ python -m benchmarks.first_steps", ""]
+        lines = heading("first_steps")
         lines.append(timed("a fresh environment", sys.executable, "-m", "venv", "environment", folder=folder)[0])
         build = (python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", "dist", ROOT)
         lines.append(timed("the wheel is built", *build, folder=folder)[0])

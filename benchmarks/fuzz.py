@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import RESULTS, heading
 from benchmarks.fuzz_readers import READERS, Trial, changed, make_good_files
 
-RESULTS = Path(__file__).parent / "results"
 MEANING = "Refused means a FileError with a sentence. Nothing else was raised, and no file was opened for writing."
 
 
@@ -57,12 +57,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=10_000, help="for each reader (%(default)s)")
     parser.add_argument("--guided", action="store_true", help="by coverage (needs atheris)")
-    parser.add_argument("--reader", choices=READERS, help="only this one; its line in the outcome is replaced")
+    parser.add_argument("--reader", choices=READERS, help="only this one; nothing is written")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     feed = guided if options.guided else mutated
     switch = " --guided" if options.guided else ""
     target = RESULTS / ("fuzz-guided.txt" if options.guided else "fuzz.txt")
+    lines = heading(f"fuzz --inputs {options.inputs}{switch}")
     with tempfile.TemporaryDirectory() as name:
         make_good_files(Path(name))
         for reader in [options.reader] if options.reader else READERS:
@@ -70,18 +71,10 @@ def main() -> None:
             outcomes = feed(reader, options.inputs, Path(name))
             counts = f"{outcomes.get('refused', 0):>7,} refused  {outcomes.get('read', 0):>7,} read"
             kept = f"  {outcomes['kept']:>5,} reached new code" if "kept" in outcomes else ""
-            line = f"{reader:<22} {counts}{kept}  {time.perf_counter() - start:6.0f} s"
-            print(line, flush=True)
-            write(target, f"$ python -m benchmarks.fuzz --inputs {options.inputs}{switch}", reader, line)
-
-
-def write(target: Path, command: str, reader: str, line: str) -> None:
-    """Put one reader's line into the outcome, beside those of the others."""
-    old = target.read_text(encoding="utf-8").splitlines() if target.exists() else []
-    known = {name: text for name in READERS for text in old if text.startswith(f"{name:<22} ")}
-    known[reader] = line
-    ordered = [known[name] for name in READERS if name in known]
-    target.write_text("\n".join([command, "", *ordered, "", MEANING]) + "\n", encoding="utf-8")
+            lines.append(f"{reader:<22} {counts}{kept}  {time.perf_counter() - start:6.0f} s")
+            print(lines[-1], flush=True)
+    if options.reader is None:
+        target.write_text("\n".join([*lines, "", MEANING]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from tests.cli.terminal import interrupted
 
+from benchmarks.common import heading
 from hypergauss.cli import main as hypergauss
 
 RESULTS = Path(__file__).parent / "results" / "interrupts.txt"
@@ -42,8 +43,8 @@ def main() -> None:
             verdict = "" if is_fine else "  FAILED"
             lines.append(f"after {moment:4.1f} s: exit {ended.code} within {ended.seconds:.2f} s{verdict}")
             print(lines[-1], flush=True)
-    command = f"$ python -m benchmarks.interrupts --tries {options.tries} --seed {options.seed}"
-    RESULTS.write_text("\n".join([command, "", *lines]) + "\n", encoding="utf-8")
+    head = heading(f"interrupts --tries {options.tries} --seed {options.seed}")
+    RESULTS.write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
     if failures:
         raise SystemExit(f"{failures} of {options.tries} did not end as they should")
 

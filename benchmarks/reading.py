@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 import hypergauss as hg
+from benchmarks.common import heading
 
 RESULTS = Path(__file__).parent / "results" / "reading.txt"
 SIZES = {"memberships": 5_000_000, "vertices": 500_000, "hyperedges": 200_000}
@@ -43,7 +44,7 @@ def main() -> None:
         ),
     }
     sizes = ", ".join(f"{number:,} {name}" for name, number in SIZES.items())
-    lines = ["$ python -m benchmarks.reading", "", sizes]
+    lines = [*heading("reading"), sizes]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "edges.parquet"
         for name, frame in frames.items():

@@ -20,6 +20,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
+from benchmarks.common import heading
 from benchmarks.report_pages import HEADER, timings
 
 RESULTS = Path(__file__).parent / "results" / "report.txt"
@@ -59,7 +60,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         pages = [HEADER, *(timing.line() for timing in timings(Path(name)))]
     load = f"The machine's load after was {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores."
-    lines = [*commands, "", "$ python -m benchmarks.report --pages", "", *pages, "", load]
+    lines = [*commands, "", *heading("report --pages"), *pages, "", load]
     print("\n".join(lines))
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -72,7 +73,7 @@ def _commands() -> list[str]:
     """Return the times of the command line."""
     load = os.getloadavg()[0]
     votes = str(files("hypergauss.datasets") / "data" / "house-votes-84.csv")
-    lines = ["$ python -m benchmarks.report", ""]
+    lines = heading("report")
     with tempfile.TemporaryDirectory() as name:
         cache = str(Path(name) / "cache")
         timed(START)  # the files of every package come from the disk once

@@ -1,5 +1,9 @@
 """What `make bench-check` reads and tells, without running it."""
 
+from pathlib import Path
+
+import pytest
+from benchmarks import common
 from benchmarks.check import SHORT, compared, stored
 from benchmarks.common import RESULTS
 from benchmarks.first_fit import TARGETS
@@ -29,3 +33,12 @@ def test_short_jobs_are_jobs_and_plans_are_compared_for_a_dozen_shapes_of_every_
     assert {min(shape.num_classes, 3) for shape in SHAPES} == {1, 2, 3}
     assert any(s.num_vertices < s.num_edges for s in SHAPES)
     assert any(s.num_vertices > s.num_edges for s in SHAPES)
+
+
+@pytest.mark.parametrize("name", ["fuzz", "interrupts", "reading", "report", "first_steps"])
+def test_an_outcome_that_is_no_table_names_its_command_and_the_commit(name):
+    command, setting, empty = common.heading(f"{name} --switch")
+    assert command == f"$ python -m benchmarks.{name} --switch"
+    assert setting.endswith(f"the code of commit {common.commit()}")
+    assert empty == ""
+    assert "heading(" in Path(common.__file__).with_name(f"{name}.py").read_text(encoding="utf-8")

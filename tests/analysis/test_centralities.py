@@ -31,6 +31,7 @@ def test_isolated_vertices_and_empty_hyperedges_are_legal_and_the_walk_sums_to_o
         values = centrality(H, kind)
         assert np.isfinite(values).all()
         assert values["lonely"] < values["a"]
+        assert centrality(Hypergraph.from_edges([]), kind).empty
     assert centrality(H, "random-walk").sum() == pytest.approx(1.0, abs=1e-12)
 
 

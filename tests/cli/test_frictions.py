@@ -79,7 +79,8 @@ def test_it_says_what_it_understood_before_it_learns(capsys):
     assert main(["fit", "edges.csv", "labels.csv", "--folds", "0"]) == 0
     said = capsys.readouterr().err
     for line in (
-        "edges.csv  'who' names 5 vertices, 'what' 2 hyperedges; 6 memberships all of weight 1; not read: 'extra'",
+        "edges.csv  'who' names 5 vertices, 'what' 2 hyperedges; 6 memberships all of weight 1; not read: 'extra' "
+        "(--weight says otherwise)",
         "target     'side' in labels.csv, of the vertex in 'who': 2 classes (left 2, right 2)",
         "known      4 of 5 vertices, 1 to predict",
     ):

@@ -104,11 +104,24 @@ def test_newcomers_get_their_lists_from_a_saved_model(ratings, newcomers, tmp_pa
     assert "--overwrite" in capsys.readouterr().err
 
 
+def test_files_need_no_options_and_it_says_what_it_understood(ratings, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(recommend, "KPMF", partial(recommend.KPMF, chains=2, warm_up=20, draws=20))
+    model = tmp_path / "m.hypergauss"
+    assert main(["recommend", str(ratings), "--user", "u0", "--save", str(model)]) == 0
+    said = capsys.readouterr()
+    assert "ratings.csv  'user' names 20 users, 'item' 16 items; 160 ratings ('rating') from 1 to 5\n" in said.err
+    monkeypatch.undo()
+    assert main(["recommend", str(model), "--user", "u0"]) == 0
+    assert capsys.readouterr().out == said.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "need --ratings FILE or --model FILE"),
-        (["--model", "m", "--ratings", "r"], "need --ratings FILE or --model FILE"),
+        ([], "need a file of ratings or of a saved model, and one of them: --ratings FILE or --model FILE"),
+        (["--model", "m", "--ratings", "r"], "need a file of ratings or of a saved model, and one of them"),
+        (["r.csv", "--ratings", "r"], "r.csv would be --ratings, and that is r"),
+        (["a.csv", "b.csv"], "One file is needed here. Got 2"),
         (["--model", "m", "--factors", "3"], "--factors goes with --ratings"),
         (["--model", "m", "--save", "x"], "--save goes with --ratings"),
     ],

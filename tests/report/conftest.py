@@ -40,7 +40,9 @@ def regression():
 def page_path(regression, tmp_path_factory):
     model, observed, held_out = regression
     path = tmp_path_factory.mktemp("report") / "report.html"
-    hg.write_report(model, path, observed, assessment=held_out, title=f"Signals {EVIL}", notes=[EVIL])
+    hg.write_report(
+        model, path, observed, assessment=held_out, title=f"Signals {EVIL}", notes=[EVIL, "Set `priors` or `5 o'clock"]
+    )
     return path
 
 

@@ -68,6 +68,21 @@ def test_names_stay_text(opened, page_path):
     assert page.locator("img").count() == 0
 
 
+def test_notes_show_names_of_settings_as_code_and_everything_else_as_it_is(opened, page_path):
+    notes = opened(page_path).locator("#notes li")
+    assert notes.nth(1).inner_html() == "Set <code>priors</code> or `5 o'clock"
+    assert notes.nth(0).inner_text() == EVIL
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_button_lies_on_the_map(opened, page_path, width):
+    page = opened(page_path, viewport={"width": width, "height": 900})
+    map_box = page.locator("#map").bounding_box()
+    for button in page.locator(".tools button").all():
+        box = button.bounding_box()
+        assert box["y"] + box["height"] <= map_box["y"]
+
+
 def test_the_table_sorts_filters_and_chooses(opened, page_path):
     page = opened(page_path)
     head = page.locator("#table th", has_text="predicted")

@@ -28,8 +28,16 @@ def of_fit(options: argparse.Namespace) -> argparse.Namespace:
 
 def of_hypergraph(options: argparse.Namespace) -> argparse.Namespace:
     """Take a file for memberships, or for a saved model where one can be described."""
-    is_model = hasattr(options, "model") and bool(options.files) and options.files[0].suffix == _MODEL
-    return _placed(options, ["model" if is_model else "edges"])
+    return _placed(options, ["model" if hasattr(options, "model") and _is_model(options) else "edges"])
+
+
+def of_ratings(options: argparse.Namespace) -> argparse.Namespace:
+    """Take a file for ratings, or for a saved model of them."""
+    return _placed(options, ["model" if _is_model(options) else "ratings"])
+
+
+def _is_model(options: argparse.Namespace) -> bool:
+    return bool(options.files) and options.files[0].suffix == _MODEL
 
 
 def _placed(options: argparse.Namespace, places: Sequence[str]) -> argparse.Namespace:

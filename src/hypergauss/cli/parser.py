@@ -13,7 +13,7 @@ _EXAMPLES = """examples:
   hypergauss fit votes.csv --target party --out results
   hypergauss predict results/model.hypergauss --vertices names.csv
   hypergauss suggest results/model.hypergauss -n 5
-  hypergauss recommend --ratings ratings.csv --user ann
+  hypergauss recommend ratings.csv --user ann
   hypergauss info edges.csv
 """
 _FIT = """Learn from labelled vertices, predict all others, and write what was found to a folder:
@@ -254,9 +254,12 @@ def _recommend(commands: argparse._SubParsersAction) -> None:
         "recommend",
         "list items for users, from a table of ratings",
         ("recommend", "recommend"),
-        epilog="example:\n  hypergauss recommend --ratings ratings.csv --user ann -n 5\n"
-        "  hypergauss recommend --ratings ratings.csv --save films.hypergauss\n"
-        "  hypergauss recommend --model films.hypergauss --new newcomers.csv",
+        epilog="example:\n  hypergauss recommend ratings.csv --user ann -n 5\n"
+        "  hypergauss recommend ratings.csv --save films.hypergauss\n"
+        "  hypergauss recommend films.hypergauss --new newcomers.csv",
+    )
+    recommend.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="ratings, or a saved model (.hypergauss)"
     )
     recommend.add_argument("--ratings", type=Path, metavar="FILE", help="user, item and rating a row")
     recommend.add_argument("--model", type=Path, metavar="FILE", help="a saved model, in place of --ratings")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from hypergauss import _checks
 from hypergauss._progress import displayed
-from hypergauss.cli import idle, targets
+from hypergauss.cli import given, idle, targets, understood
 from hypergauss.cli.outputs import hand_over
 from hypergauss.factorisation import KPMF
 from hypergauss.storage import load, save
@@ -21,6 +21,7 @@ Table = tuple[pd.Series, pd.Series, pd.Series]
 
 def recommend(options: argparse.Namespace) -> None:
     """Fit the ratings, or open a model, and list the best items that each user asked for has not rated."""
+    options = given.of_ratings(options)
     idle.check_output(options)
     _check_source(options)
     idle.check_text(options)
@@ -30,11 +31,12 @@ def recommend(options: argparse.Namespace) -> None:
         known = [str(name) for name in model.users_]
         _check(options, newcomers, known)
     else:
-        given = targets.ratings(options)
-        known = given[0].unique().tolist()
+        rated = targets.ratings(options)
+        known = rated[0].unique().tolist()
         _check(options, newcomers, known)
+        understood.tell([understood.ratings(options.ratings, *rated)])
         with displayed("learning from ratings"):
-            model = KPMF(options.factors or _FACTORS, bounds="observed", random_state=options.seed).fit(*given)
+            model = KPMF(options.factors or _FACTORS, bounds="observed", random_state=options.seed).fit(*rated)
     if options.save is not None:
         save(model, options.save)
     lists = _lists(model, options, newcomers, known)
@@ -44,7 +46,10 @@ def recommend(options: argparse.Namespace) -> None:
 
 def _check_source(options: argparse.Namespace) -> None:
     if (options.ratings is None) == (options.model is None):
-        raise ValueError("Recommendations need --ratings FILE or --model FILE, and one of them. See --help.")
+        raise ValueError(
+            "Recommendations need a file of ratings or of a saved model, and one of them: --ratings FILE or "
+            "--model FILE."
+        )
     if options.model is not None:
         idle.refuse(options, ["factors", "save"], "goes with --ratings, and --model is fitted already. Leave it out.")
     if options.save is not None and options.save.exists() and not options.overwrite:

@@ -59,8 +59,18 @@ def memberships(path: Path, H: Hypergraph, options: argparse.Namespace, *, of: s
             rest[0] += f" ({options.weight!r})"
         unread = [name for name in columns if name not in used]
         if unread:
-            rest.append(f"not read: {_listed(unread)}")
+            hint = " (--weight says otherwise)" if options.weight is None else ""
+            rest.append(f"not read: {_listed(unread)}{hint}")
     return Understood(path.name, f"{taken}; {'; '.join(rest)}")
+
+
+def ratings(path: Path, users: pd.Series, items: pd.Series, values: pd.Series) -> Understood:
+    """Say which columns are users, items and ratings, and how many there are of each."""
+    return Understood(
+        path.name,
+        f"{str(users.name)!r} names {users.nunique():,} users, {str(items.name)!r} {items.nunique():,} items; "
+        f"{len(values):,} ratings ({str(values.name)!r}) from {_spread(values.to_numpy(dtype=float))}",
+    )
 
 
 def counts(H: Hypergraph) -> Understood:

@@ -137,6 +137,8 @@ def _components(H: Hypergraph) -> list[np.ndarray]:
     """Return the rows of the vertices of each connected component."""
     labels = H.connected_components()
     order = np.argsort(labels, kind="stable")
+    if not len(order):
+        return []  # where np.split has one part, an empty one
     return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
 
 

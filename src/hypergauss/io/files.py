@@ -15,6 +15,8 @@ from typing import IO
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
 
+#: The endings of files that are unpacked as they are read.
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 #: Complete files that wait for others before they take their places, each with its place; None where nobody waits.
 _WAITING: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", default=None)
 
@@ -46,15 +48,39 @@ def read_text(path: Path, encoding: str = "utf-8") -> str:
     except UnicodeDecodeError as error:
         raise wrong_encoding(path, encoding, error) from error
     except LookupError as error:
-        raise FileError(f"`encoding` must name a text encoding. Got {encoding!r}. Try 'utf-8' or 'latin-1'.") from error
+        raise unknown_encoding(encoding) from error
 
 
 def wrong_encoding(path: Path, encoding: str, error: UnicodeDecodeError) -> FileError:
-    """Return the error for bytes that are no text in the given encoding."""
+    """Return the error for bytes that are no text in the given encoding, with the line where they stand if it is told.
+
+    A reader that goes by cells or blocks knows the byte, not its place in the file, so the place is looked up.
+    """
     byte = error.object[error.start] if error.start < len(error.object) else 0
+    is_plain = encoding.lower() in ("utf-8", "utf8") and path.suffix.lower() not in COMPRESSED
+    line = _first_line_with(path, byte) if is_plain else None
+    where = "" if line is None else f" in line {line:,}"
     return FileError(
-        f"{path} must be text in {encoding.upper()}. Byte {byte:#04x} at position {error.start:,} is not. "
-        "Save it again as UTF-8, or name its encoding, as a rule 'latin-1', 'cp1252' or 'utf-16'."
+        f"{path} must be text in {encoding.upper()}. Byte {byte:#04x}{where} is not. Save it again as UTF-8, or name "
+        "its encoding with `encoding` (--encoding), as a rule 'latin-1', 'cp1252' or 'utf-16'."
+    )
+
+
+def _first_line_with(path: Path, byte: int) -> int | None:
+    """Return the number of the first line that is no UTF-8 because of this byte."""
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return number if line[error.start] == byte else None
+    return None
+
+
+def unknown_encoding(encoding: str) -> FileError:
+    """Return the error for an encoding that Python does not know."""
+    return FileError(
+        f"`encoding` (--encoding) must name a text encoding. Got {encoding!r}. Try 'utf-8', 'latin-1' or 'cp1252'."
     )
 
 

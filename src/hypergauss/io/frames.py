@@ -13,7 +13,7 @@ import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
-from hypergauss.io.files import existing_file, read_text, wrong_encoding
+from hypergauss.io.files import COMPRESSED, existing_file, read_text, unknown_encoding, wrong_encoding
 
 #: The endings of text files, and what separates their columns; None where the first line tells.
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".data": None, ".dat": None}
@@ -63,7 +63,7 @@ def read_frame(
     except UnicodeDecodeError as error:
         raise wrong_encoding(file, encoding, error) from error
     except LookupError as error:
-        raise FileError(f"`encoding` must name a text encoding. Got {encoding!r}. Try 'utf-8' or 'latin-1'.") from error
+        raise unknown_encoding(encoding) from error
     except pd.errors.EmptyDataError as error:
         raise FileError(f"{file} has no columns. A line of column names is needed, and rows below it.") from error
     except (ValueError, TypeError, OverflowError, EOFError, OSError, pd.errors.ParserError) as error:
@@ -128,7 +128,8 @@ def check_header(
             continue
         raise FileError(
             f"The first line of {file} must name its columns, and looks like a row: {found}. Add a line of names; say "
-            "that there is none with `header=False` (--no-header); or, if it is one, name the columns to be used."
+            "that there is none with `header=False` (--no-header); of lines that list members, say "
+            "--lists; or, if it is one, name the columns to be used."
         )
 
 
@@ -140,7 +141,7 @@ def file_kind(path: Path, separator: str | None = None) -> str:
     endings = [ending.lower() for ending in path.suffixes]
     if endings and endings[-1] in PARQUET:
         return "parquet"
-    plain = [ending for ending in endings[-2:] if ending not in (".gz", ".bz2", ".xz", ".zst")]
+    plain = [ending for ending in endings[-2:] if ending not in COMPRESSED]
     if plain and plain[-1] in TEXT:
         return plain[-1]
     if separator is not None:

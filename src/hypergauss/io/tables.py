@@ -130,7 +130,8 @@ def _read_memberships(
         only = ", ".join(map(str, columns))
         raise FileError(
             f"{file} must have two columns at least, vertex and hyperedge. It has {only!r}. "
-            "Name what stands between columns with `separator`, or the column of lists with `members`."
+            "Name what stands between columns with `separator` (--separator), or the column of lists with `members` "
+            "(--members)."
         )
     more = ([weight] if weight else []) + list(notes)
     used = [vertex or columns[0], edge or columns[1], *more]
@@ -225,7 +226,7 @@ def _numbered(values: pd.Series, file: Path) -> Any:
     except TypeError as error:
         raise FileError(
             f"{file} must hold text or numbers in {values.name!r}, one name a row. "
-            f"Got {type(values.iloc[0]).__name__}. A column of lists is named with `members`."
+            f"Got {type(values.iloc[0]).__name__}. A column of lists is named with `members` (--members)."
         ) from error
     return _with_numbers(Numbered(codes, names))
 

@@ -39,7 +39,7 @@ class Rows:
         return int(self.rows.shape[0])
 
     def half_squares(self, other: Rows) -> np.ndarray:
-        """Return |z - z'|^2 / 2 between all pairs; rounding may take it a hair below zero."""
+        """Return ``|z - z'|^2 / 2`` between all pairs; rounding may take it a hair below zero."""
         if self._latest[0] is not other:
             inner = self.rows @ other.rows.T
             inner = inner.toarray() if sp.issparse(inner) else inner
@@ -111,7 +111,7 @@ class UnitRows(Kernel):
         return float(self.variance)
 
     def pull_back(self, left: Rows, right: Rows, adjoint: np.ndarray) -> np.ndarray:
-        """Return the gradient by hand: with S = adjoint o K, that in angle is the sum of S o |z - z'|^2 / angle^3."""
+        """Return the gradient by hand: with S = adjoint o K, in angle it is the sum of ``S o |z - z'|^2 / angle^3``."""
         slopes = adjoint * self.cross(left, right)
         in_angle = 2 * np.einsum("ij,ij->", slopes, left.half_squares(right)) / self.angle**3
         return gather(self, {"angle": in_angle, "variance": slopes.sum() / self.variance})

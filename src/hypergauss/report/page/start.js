@@ -1,7 +1,9 @@
 // ------------------------------------------------------------ words on top, light and dark, and the first drawing
 $("lead").textContent = D.lead;
 for (const [label, text] of D.summary) $("summary").append(make("div", {}, make("dt", {}, label), make("dd", {}, text)));
-for (const note of D.notes) $("notes").append(make("li", {}, note));
+// What stands between backticks is written as code is.
+const worded = (text) => text.split(/`([^`]+)`/).map((part, k) => (k % 2 ? make("code", {}, part) : part));
+for (const note of D.notes) $("notes").append(make("li", {}, ...worded(note)));
 $("footer").textContent = D.footer;
 $("map-text").textContent = D.map;
 if (D.light) {
