@@ -1,4 +1,4 @@
-"""The standardised kernel: what is taken out, what stays, and that every vertex has the same variance."""
+"""The standardised kernel: what is taken out, what stays, and the scale that vertices are put on before."""
 
 import numpy as np
 import pytest
@@ -34,12 +34,12 @@ def standardised_by_hand(laplacian, phi, memberships, individuality, evenness):
     null = vectors[:, np.abs(values) < 1e-9]
     constant = null @ (null.T @ np.ones(len(laplacian)))
     constant /= np.linalg.norm(constant)
-    weights = phi(np.maximum(values, 0.0))
-    K = (vectors * weights) @ vectors.T - np.ptp(phi(np.array([0.0, 1.0]))) * np.outer(constant, constant)
-    v, c = np.diag(K), memberships / np.median(memberships[memberships > 0])
+    whole = (vectors * phi(np.maximum(values, 0.0))) @ vectors.T
+    K = whole - np.ptp(phi(np.array([0.0, 1.0]))) * np.outer(constant, constant)
+    v, t, c = np.diag(K), np.diag(whole), memberships / np.median(memberships[memberships > 0])
     is_told = v > 1e-12
     q = np.where(is_told, np.minimum(1.0, c * (1 + individuality) / (c + individuality)), 0.0)
-    T = np.sqrt(q / (np.where(is_told, v, 1.0) ** evenness * v.mean() ** (1 - evenness)))
+    T = np.sqrt(q / v.mean() * (np.where(is_told, t, 1.0) / t.mean()) ** -evenness)
     return T[:, None] * K * T + np.diag(1 - q)
 
 
@@ -72,11 +72,29 @@ every_spectrum = pytest.mark.parametrize("spectrum", SPECTRA.values(), ids=SPECT
 
 @every_spectrum
 @every_filter
-def test_where_all_is_even_every_vertex_has_the_same_prior_variance(spectrum, make):
+def test_where_all_is_even_vertices_have_the_same_variance_before_they_are_centred(spectrum, make):
+    S = spectrum()
+    kernel = Standardised(make(S).scaled(1.8), 0.3)
+    U, (known, background) = S.vertex_vectors, kernel.part.values_on_spectrum()
+    t = (U * (known - background) * U).sum(axis=1) + background
+    usual = S.relative_memberships >= 1
+    whole = (kernel.scale(np.arange(S.num_vertices)) ** 2 * t)[usual]
+    assert np.allclose(whole, whole[0], rtol=1e-10)
+
+
+@every_spectrum
+@every_filter
+def test_the_diagonal_is_that_of_the_gram_matrix(spectrum, make):
     for level in (0.0, 0.7):
         kernel = Standardised(make(spectrum()).scaled(1.8), 0.3, level=level)
-        assert np.allclose(np.diag(kernel.gram()), 1.8 + level, atol=1e-10)
-        assert np.allclose(kernel.diagonal(), 1.8 + level, atol=1e-10)
+        assert np.allclose(np.diag(kernel.gram()), kernel.diagonal(), atol=1e-10)
+
+
+def test_where_the_trivial_direction_has_all_the_weight_it_is_scaled_to_a_constant():
+    spectrum = Spectrum.of(CONNECTED)
+    scale = Standardised(Diffusion(spectrum, 60.0)).scale(np.arange(20))
+    trivial = (scale * np.sqrt(CONNECTED.vertex_degrees))[spectrum.relative_memberships >= 1]
+    assert np.ptp(trivial) < 1e-6 * trivial.mean()
 
 
 @every_spectrum
@@ -100,6 +118,7 @@ def test_on_a_connected_hypergraph_the_trivial_direction_is_the_root_of_the_degr
 
 def test_levels_of_components_stay_relative_to_one_another():
     K = Standardised(Diffusion(Spectrum.of(PARTS), 50.0), 1e-3).gram()  # nothing but levels is left
+    K = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
     one, other = np.arange(4), np.arange(4, 9)
     assert K[np.ix_(one, one)].min() > 0.9
     assert K[np.ix_(other, other)].min() > 0.9

@@ -32,7 +32,8 @@ class Uncentred(Standardised):
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.spectrum
-        return StandardVertices(rows, spectrum.vertex_vectors[rows], spectrum.relative_memberships[rows])
+        found = super().inputs(rows)
+        return found._replace(vectors=spectrum.vertex_vectors[rows], trivial=np.zeros(len(rows)))
 
 
 def _shaped(spectrum: Spectrum, stiff: bool) -> ShapedWalk:

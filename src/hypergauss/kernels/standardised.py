@@ -1,21 +1,23 @@
-r"""The standardised kernel: a filter of the spectrum, centred, and scaled so that vertices have comparable variances.
+r"""The standardised kernel: a filter of the spectrum, scaled so that vertices are comparable, and centred.
 
 A filter phi of a Laplacian gives its largest weight to the eigenvalue 0, where the function sits that is "a constant,
-times the square root of the degree". It says nothing of how vertices are related. Write U for the eigenvectors without
-the constant's direction, W = phi(l) - b for their weights above the background b, and
+times the square root of the degree". Scaled to comparable variances it is the constant, or nearly so, and says nothing
+of how vertices are related. Write U for the eigenvectors without its direction u, W = phi(l) - b for the weights above
+the background b, w for that of the eigenvalue 0, and
 
-    v = diag(U W U') + b,    T^2 = q / (v^evenness (mean v)^(1 - evenness)),
-    q = min(1, c (1 + individuality) / (c + individuality)),
+    v = diag(U W U') + b,    t = v + w u^2,
+    T^2 = q / (mean v) (t / mean t)^-evenness,    q = min(1, c (1 + individuality) / (c + individuality)),
 
 with c the number of memberships of each vertex, as a share of what is typical. Then
 
-    K = variance * ( T (U W U' + b I) T + diag(1 - q) )
+    K = variance * ( T (U W U' + b I) T + diag(1 - q) ) .
 
-has, with an evenness of 1, K(i, i) = variance for every vertex. With 0, vertices keep the variances that the filter
-gives them, which are larger for those in rare hyperedges. The share q of a vertex's variance is what its memberships
-say of it, the share 1 - q is its own: nothing for a vertex with as many memberships as is typical, all for an isolated
-one. If a vertex were the sum of its memberships, and some were not known, q would be c, the limit of a large
-individuality; near 0, a single membership says all there is to say.
+t is what the filter gives a vertex with the trivial direction and v what it does without: it is t that tells on which
+scale a vertex is, and v what is left to be said of it on that scale. With an evenness of 1 the variance of a vertex is
+v / t, relative to the ratio of their means; with 0, vertices keep the variances that the filter gives them. The share
+q of a vertex's variance is what its memberships say of it, the share 1 - q is its own: nothing for a vertex with as
+many memberships as is typical, all for an isolated one. If a vertex were the sum of its memberships, and some were not
+known, q would be c, the limit of a large individuality; near 0, a single membership says all there is to say.
 
 The level that was taken out has a prior of its own, N(0, level), added to K as a constant: it is integrated out
 exactly, and predictions do not depend on how it is divided between mean and kernel.
@@ -41,11 +43,12 @@ _NOTHING = 1e-200
 
 
 class StandardVertices(NamedTuple):
-    """Inputs of a standardised kernel: vertex indices, their rows of the centred U, and their memberships."""
+    """Inputs of a standardised kernel: vertex indices, their rows of the centred U, memberships, and u^2."""
 
     index: np.ndarray  # type: ignore[assignment]  # (n,)
     vectors: np.ndarray  # (n, r)
     memberships: np.ndarray  # (n,), relative to what is typical
+    trivial: np.ndarray  # u^2, (n,)
 
 
 class _Parts(NamedTuple):
@@ -55,9 +58,11 @@ class _Parts(NamedTuple):
     background: Any  # b
     share: np.ndarray  # q, (n,)
     scale: np.ndarray  # T, (n,)
-    inverse: np.ndarray  # 1 / v, (n,), 0 where v is
+    centred: np.ndarray  # v, (n,)
+    inverse: np.ndarray  # 1 / t, (n,), 0 where nothing is known
     mean: Any  # of v over all vertices
-    log_ratio: np.ndarray  # log(v / mean v), (n,), 0 where v is
+    whole_mean: Any  # of t over all vertices
+    log_ratio: np.ndarray  # log(t / mean t), (n,), 0 where nothing is known
 
 
 class Standardised(Kernel):
@@ -70,7 +75,7 @@ class Standardised(Kernel):
     individuality : float, default 1.0
         How much of a vertex with fewer memberships than is typical is its own.
     evenness : float, default 1.0
-        From 0, variances as the filter has them, to 1, the same variance for all vertices.
+        From 0, vertices on the scale that the filter gives them, to 1, on a common one: a correlation, then centred.
     level : float, default 0.0
         Prior variance of the level, the same for all vertices.
     fixed : sequence of str
@@ -146,7 +151,9 @@ class Standardised(Kernel):
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.spectrum
-        return StandardVertices(rows, spectrum.centred_vectors(rows), spectrum.relative_memberships[rows])
+        return StandardVertices(
+            rows, spectrum.centred_vectors(rows), spectrum.relative_memberships[rows], spectrum.trivial_shares(rows)
+        )
 
     def features(self, inputs: StandardVertices) -> np.ndarray:
         """Return T U, and a column of ones for the level, shape (n, r)."""
@@ -185,9 +192,7 @@ class Standardised(Kernel):
 
     def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
         found = self._parts(inputs)
-        return (
-            self.variance * (found.share * np.exp((1 - self.evenness) * found.log_ratio) + 1 - found.share) + self.level
-        )
+        return self.variance * (found.scale**2 * found.centred + 1 - found.share) + self.level
 
     def same_vertex(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         return left.index[:, None] == right.index[None, :]
@@ -201,28 +206,30 @@ class Standardised(Kernel):
     def pull_back_structure(self, adjoint: Slopes | Structure, inputs: StandardVertices) -> np.ndarray:
         r"""Return the gradient from slopes in weights, remainder and features, by way of phi, q and evenness.
 
-        With t the slope in log T, that in v is -evenness t / (2 v), in mean v -(1 - evenness) (sum of t) / (2 mean v),
-        in log q t / 2 besides the remainder's, and in evenness -t log(v / mean v) / 2.
+        With s the slope in log T, that in t is -evenness s / (2 t), in mean t evenness (sum of s) / (2 mean t), in
+        mean v -(sum of s) / (2 mean v), in log q s / 2 besides the remainder's, in evenness -s log(t / mean t) / 2.
         """
-        found, variance, even = self._parts(inputs), self.variance, self.evenness
+        found, variance, even, spectrum = self._parts(inputs), self.variance, self.evenness, self.spectrum
         of_features = getattr(adjoint, "features", None)
-        rank = self.spectrum.rank
+        rank = spectrum.rank
         of_weights = adjoint.weights[:rank]
-        t = 2 * variance * adjoint.remainder * found.scale**2 * found.background
+        s = 2 * variance * adjoint.remainder * found.scale**2 * found.background
         if of_features is not None:
-            t = t + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
-        in_v = -even * t * found.inverse / 2
-        in_mean = -(1 - even) * t.sum() / (2 * found.mean)
-        in_weights = variance * of_weights + in_v @ inputs.vectors**2 + in_mean * self.spectrum.centred_shares
-        in_background = variance * (adjoint.remainder @ found.scale**2) + in_v.sum() + in_mean - in_weights.sum()
+            s = s + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
+        in_t = -even * s * found.inverse / 2
+        in_whole_mean = even * s.sum() / (2 * found.whole_mean)
+        in_means = in_whole_mean - s.sum() / (2 * found.mean)
+        in_weights = variance * of_weights + in_t @ inputs.vectors**2 + in_means * spectrum.centred_shares
+        in_weights[:1] += in_t @ inputs.trivial + in_whole_mean * self.spectrum.trivial_share
+        in_background = variance * (adjoint.remainder @ found.scale**2) + in_t.sum() + in_means - in_weights.sum()
         in_variance = of_weights @ found.weights + adjoint.remainder @ _own(found)
         # Below 1, log q has slope 1 / (1 + individuality) - 1 / (c + individuality).
-        in_log_share = t / 2 - variance * adjoint.remainder * found.share
+        in_log_share = s / 2 - variance * adjoint.remainder * found.share
         slope = 1 / (1 + self.individuality) - 1 / (inputs.memberships + self.individuality)
         in_individuality = (in_log_share * np.where(found.share < 1, slope, 0.0)).sum()
         in_part = self.part.pull_back_filter(in_weights, in_background)
         in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
-        in_evenness = -(t * found.log_ratio).sum() / 2
+        in_evenness = -(s * found.log_ratio).sum() / 2
         own = {"part": in_part, "individuality": in_individuality, "evenness": in_evenness}
         return parameters.gather(self, own)
 
@@ -238,7 +245,7 @@ class Standardised(Kernel):
     def error_bound(self) -> float:
         r"""Return a bound on ``|K - K_exact|`` where the spectrum is truncated, in the operator norm.
 
-        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v and its mean are too, and
+        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v, t and their means are too, and
         ``|T g T - T'g'T'| <= |T - T'| |g| |T| + |T'| |g - g'| |T| + |T'| |g'| |T - T'|``.
         """
         if self.spectrum.is_exact:
@@ -246,13 +253,13 @@ class Standardised(Kernel):
         low, high = self.part.filter_range(*self.spectrum.rest)
         e = float(high - low) / 2 * (1 + 1e-9)
         found = self._parts(self.inputs(np.arange(self.num_vertices)))
-        v = np.divide(1.0, found.inverse, out=np.zeros_like(found.inverse), where=found.inverse > 0)[found.scale > 0]
-        v = np.minimum(v, found.mean)
-        if not len(v) or v.min() <= e:
+        scale, inverse, half = found.scale[found.scale > 0], found.inverse[found.scale > 0], self.evenness / 2
+        wrong, whole_wrong = e / found.mean, e / found.whole_mean
+        if not len(scale) or max(wrong, whole_wrong, e * inverse.max()) >= 1:
             return float("inf")
-        scale = found.scale[found.scale > 0]
-        most = scale * np.sqrt(v / (v - e))
-        off = float(np.maximum(most - scale, scale - scale * np.sqrt(v / (v + e))).max())
+        most = scale * ((1 + whole_wrong) / (1 - e * inverse)) ** half / np.sqrt(1 - wrong)
+        least = scale * ((1 - whole_wrong) / (1 + e * inverse)) ** half / np.sqrt(1 + wrong)
+        off = float(np.maximum(most - scale, scale - least).max())
         size = float(max(found.weights.max(initial=0.0), 0.0) + found.background)
         largest = float(most.max())
         return float(self.variance) * (off * (size + e) * largest + scale.max() * (e * largest + size * off))
@@ -271,15 +278,17 @@ class Standardised(Kernel):
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
+        t = v + inputs.trivial * weights[:1].sum()
         mean = self.spectrum.centred_shares @ weights + background
-        mean = mean if mean != 0 else 1.0  # nothing is left that could be uneven
-        is_known = np.real(v) > _NOTHING * np.real(weights).max(initial=0.0)
-        inverse = np.divide(1.0, v, out=np.zeros_like(v), where=is_known)
-        log_ratio = np.log(np.where(is_known, v / mean, 1.0))
+        mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
+        whole_mean = mean + self.spectrum.trivial_share * weights[:1].sum()
+        is_known = np.minimum(np.real(v), np.real(t)) > _NOTHING * np.real(weights).max(initial=0.0)
+        inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
+        log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))
         c, k = inputs.memberships, self.individuality
         share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
-        scale = np.sqrt(share * inverse * np.exp((1 - self.evenness) * log_ratio))
-        return _Parts(weights, background, share, scale, inverse, mean, log_ratio)
+        scale = np.sqrt(share / mean * np.exp(-self.evenness * log_ratio))
+        return _Parts(weights, background, share, scale, v, inverse, mean, whole_mean, log_ratio)
 
 
 def _own(found: _Parts) -> np.ndarray:

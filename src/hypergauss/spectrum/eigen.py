@@ -142,6 +142,18 @@ class EigenSpectrum(Spectrum):
         """Return rows of U without the trivial direction, shape (n, r)."""
         return self.centred(self.vertex_vectors[rows])
 
+    def trivial_shares(self, rows: np.ndarray) -> np.ndarray:
+        """Return the squares of the trivial direction at some vertices, shape (n,): over all of them they add up to 1.
+
+        Of Zhou's Laplacian on a connected hypergraph, a vertex's share of all degrees.
+        """
+        return (self.vertex_vectors[rows][:, : len(self._trivial)] @ self._trivial) ** 2
+
+    @cached_property
+    def trivial_share(self) -> float:
+        """The mean of trivial shares over all vertices: 1 / N, or 0 where there is no trivial direction."""
+        return float(self._trivial.any()) / max(self.num_vertices, 1)
+
     @cached_property
     def centred_shares(self) -> np.ndarray:
         """The mean square of each column of the centred U, shape (r,): 1 / N, and less in the null space."""

@@ -266,7 +266,7 @@ STORED = {
     "SpectralDensity": Stored(SpectralDensity, ("nodes", "weights", "n_random")),
     "SpectralFeatures": Stored(SpectralFeatures, ("num_features",)),
     "SquaredExponential": Stored(SquaredExponential, ("covariates", "lengthscale", "variance", "fixed")),
-    "StandardVertices": Stored(StandardVertices, ("index", "vectors", "memberships")),
+    "StandardVertices": Stored(StandardVertices, ("index", "vectors", "memberships", "trivial")),
     "Standardiser": Stored(Standardiser, Standardiser._fields),
     "Standardised": Stored(Standardised, ("part", "level", "individuality", "evenness", "fixed")),
     "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
