@@ -14,7 +14,7 @@ from scipy.stats import chisquare, ks_2samp
 from hypergauss import Hypergraph
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.grades import Cuts, Grades
-from hypergauss.factorisation.moves import balance_scales, trade_means, turn_columns
+from hypergauss.factorisation.moves import Moving, balance_scales, trade_means, turn_columns
 from hypergauss.factorisation.noise import NOISE_RATE, NOISE_SHAPE, SHAPES, Precisions
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Grid, Hyperparameters
 from tests.factorisation.problems import make_problem
@@ -91,15 +91,19 @@ def least_p(before, after):
 
 
 MOVES = {
-    "trade": lambda state, rng: trade_means(PROBLEM.sides, state, rng),
+    "trade": lambda moving, rng: trade_means(PROBLEM.sides, moving, rng),
     "balance": balance_scales,
-    "turn": lambda state, rng: redrawn(turn_columns(PROBLEM.sides, state, rng), rng),
+    "turn": lambda moving, rng: redrawn(turn_columns(PROBLEM.sides, moving, rng), rng),
 }
 
 
-def redrawn(state, rng):
-    drawn = (side.draw(h, x, rng) for side, h, x in zip(PROBLEM.sides, state.hyper, state.coordinates, strict=True))
-    return state._replace(hyper=tuple(drawn))
+def after_move(name, state, rng):
+    return MOVES[name](Moving.of(PROBLEM.sides, state), rng).arrived(PROBLEM.sides, state)
+
+
+def redrawn(moving, rng):
+    drawn = (side.draw(h, x, rng) for side, h, x in zip(PROBLEM.sides, moving.hyper, moving.portraits, strict=True))
+    return moving._replace(hyper=tuple(drawn))
 
 
 @pytest.mark.parametrize("name", MOVES)
@@ -108,7 +112,7 @@ def test_a_move_leaves_the_prior_as_it_is_and_predictions_too(name, rng):
     for _ in range(size):
         before.append(summaries(from_prior(rng)))
         state = from_prior(rng)
-        moved = MOVES[name](state, rng)
+        moved = after_move(name, state, rng)
         after.append(summaries(moved))
         stayed += np.array_equal(moved.coordinates[1], state.coordinates[1])
     assert stayed < 0.75 * size

@@ -5,7 +5,7 @@ import pytest
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.factorisation import normal_equations
-from hypergauss.factorisation.normal_equations import System, features, scattered_noise, system
+from hypergauss.factorisation.normal_equations import System, features, left_by_rough, scattered_noise, system
 from hypergauss.factorisation.spectral_prior import Hyperparameters
 from hypergauss.solvers.conjugate_gradients import joint_conjugate_gradients
 from tests.factorisation.problems import make_problem
@@ -74,7 +74,7 @@ def test_sums_over_ratings_are_those_of_a_loop(rng):
         rows = table.user == i
         own = e[table.item[rows]]
         h, y = weights[table.item[rows]], problem.values[rows]
-        assert np.allclose(gram[i], own.T @ (h[:, None] * own))
+        assert np.allclose(gram[:, :, i], own.T @ (h[:, None] * own))
         assert np.allclose(moments[i], own.T @ (h * y))
         assert np.isclose(squares[i], h @ y**2)
 
@@ -124,3 +124,14 @@ def test_a_tolerance_that_cannot_be_reached_is_told(case):
     spoilt = System(conditional.columns, conditional.gram, conditional.linear * np.nan)
     with pytest.raises(NumericalError, match=r"did not reach the tolerance 1e-06.*Likely causes"):
         spoilt.mean(1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_the_rough_part_leaves_is_that_of_the_inverse(rng, dtype):
+    roots = rng.standard_normal((700, 5, 9))
+    gram = roots @ roots.transpose(0, 2, 1)
+    rho = np.array([3.0, 0.5, 0.0, 10.0, 1.0])
+    expected = np.linalg.solve(np.eye(5) + gram * rho**2, gram)
+    found = left_by_rough(gram.transpose(1, 2, 0).astype(dtype), rho.astype(dtype)).transpose(2, 0, 1)
+    size = np.sqrt(np.einsum("nk,nl->nkl", *2 * (np.einsum("nkk->nk", expected),)))
+    assert (np.abs(found - expected) / size).max() < 2000 * np.finfo(dtype).eps

@@ -115,7 +115,7 @@ def test_filters_are_drawn_with_the_probabilities_that_brute_force_gives(rng):
         evidence = gammaln(SHAPE + n / 2) - (SHAPE + n / 2) * np.log(RATE + square / 2)  # v integrated out
         log_p.append(GRID.log_weights[point] - np.linalg.slogdet(K)[1] / 2 + evidence)
     expected = np.exp(log_p - np.logaddexp.reduce(log_p))
-    drawn = np.array([side.draw(hyper, x, rng).point[0] for _ in range(4000)])
+    drawn = np.array([side.draw(hyper, side.portrait(x), rng).point[0] for _ in range(4000)])
     shares = np.bincount(drawn, minlength=3) / 4000
     assert np.all(np.abs(shares - expected) < 4 * np.sqrt(expected * (1 - expected) / 4000) + 1e-9)
 
@@ -131,7 +131,7 @@ def test_the_expansion_is_drawn_from_its_normal_conditional(rng):
     for i in range(n):
         P += np.diag(xi[i]) @ gram[i] @ np.diag(xi[i])
         m += xi[i] * linear[i]
-    draws = np.array([draw_expansion(hyper, factors, gram, linear, rng) for _ in range(8000)])
+    draws = np.array([draw_expansion(hyper, factors, gram.transpose(1, 2, 0), linear, rng) for _ in range(8000)])
     C = np.linalg.inv(P)
     assert np.all(np.abs(draws.mean(axis=0) - C @ m) < 5 * np.sqrt(C.diagonal() / 8000))
     assert np.allclose(np.cov(draws.T), C, atol=6 * np.abs(C).max() / np.sqrt(8000))

@@ -52,7 +52,74 @@ class Columns(ABC):
 
     @abstractmethod
     def preconditioner(self, gram: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return an approximate inverse of I + B' blockdiag(gram) B, for blocks of shape (N, K, K)."""
+        """Return an approximate inverse of I + B' blockdiag(gram) B, for blocks of shape (K, K, N)."""
+
+
+class Basis:
+    """Eigenvectors U, shape (N, r), beside features B_r of hyperedges of relations, shape (N, Q): no hyperparameter in it.
+
+    Few features are held as a full matrix beside U, and all products are of one matrix.
+    """
+
+    def __init__(self, vectors: np.ndarray, relations: sp.csr_array) -> None:
+        self.size, self.rank = vectors.shape
+        self.num_effects = relations.shape[1]
+        self.dtype = vectors.dtype
+        self.few = self.num_effects <= _MOST_EFFECTS
+        self.vectors = np.concatenate([vectors, relations.toarray()], axis=1) if self.few else vectors
+        self.num_leading = min(_LEADING, self.rank)
+        self._relations, self._transposed = relations, relations.T
+        leading = [vectors[:, : self.num_leading], self.vectors[:, self.rank :]]
+        self.leading = LeadingBlock(np.concatenate(leading, axis=1))
+
+    def combined(self, y: np.ndarray) -> np.ndarray:
+        """Return (U, B_r) Y."""
+        if self.few:
+            return self.vectors @ y
+        return self.vectors @ y[: self.rank] + self._relations @ y[self.rank :]
+
+    def spectral(self, y: np.ndarray) -> np.ndarray:
+        """Return U Y."""
+        return self.vectors[:, : self.rank] @ y
+
+    def products(self, h: np.ndarray) -> np.ndarray:
+        """Return (U, B_r)' H."""
+        own = self.vectors.T @ h
+        return own if self.few else np.concatenate([own, self._transposed @ h])
+
+    def squared_relations(self, gram: np.ndarray) -> np.ndarray:
+        """Return sum_i B_iq^2 gram_i for each hyperedge q, shape (K, K, Q)."""
+        return _weighted(self._relations.power(2), gram)
+
+
+class LeadingBlock:
+    """I + T V' blockdiag(gram) V T for a few vectors V, shape (N, q): a matrix over vectors and columns."""
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        self._count = vectors.shape[1]
+        self._first, self._second = np.triu_indices(self._count)
+        self._products = vectors[:, self._first] * vectors[:, self._second]
+
+    def inverse(self, gram: np.ndarray, deviations: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """Return its inverse for blocks, shape (K, K, N), and the diagonal of T, shape (q, K).
+
+        It is factorised in double precision: many ratings against a prior of large variance are ill-conditioned.
+        """
+        size, count = len(gram), self._count
+        pairs = _weighted(self._products, gram)
+        whole = np.empty((count, size, count, size))
+        whole[self._first, :, self._second] = pairs.transpose(2, 0, 1)
+        whole[self._second, :, self._first] = pairs.transpose(2, 0, 1)
+        whole *= deviations[:, :, None, None] * deviations
+        whole = whole.reshape(count * size, count * size)
+        diagonal = np.diag_indices(count * size)
+        whole[diagonal] = (1.0 + _RIDGE) * whole[diagonal] + 1.0
+        factor = scipy.linalg.cho_factor(whole, overwrite_a=True, check_finite=False)
+
+        def solve(y: np.ndarray) -> np.ndarray:
+            return scipy.linalg.cho_solve(factor, y.ravel(), check_finite=False).astype(y.dtype).reshape(y.shape)
+
+        return solve
 
 
 class SpectralColumns(Columns):
@@ -60,36 +127,26 @@ class SpectralColumns(Columns):
 
     Parameters
     ----------
-    vectors : array, shape (N, r)
-        U.
+    basis : Basis
+        U and B_r.
     scale : array, shape (K,)
         s, the standard deviation of each column.
     variances : array, shape (r, K)
         v, of each mode, as multiples of the column's variance; none is less than ``rest``.
     rest : array, shape (K,)
         b, that of what is orthogonal to U, likewise.
-    relations : CSR array, shape (N, Q)
-        B_r; Q may be 0.
     effects : array, shape (Q, K)
         Variances of effects, likewise.
     """
 
     def __init__(
-        self,
-        vectors: np.ndarray,
-        scale: np.ndarray,
-        variances: np.ndarray,
-        rest: np.ndarray,
-        relations: sp.csr_array,
-        effects: np.ndarray,
+        self, basis: Basis, scale: np.ndarray, variances: np.ndarray, rest: np.ndarray, effects: np.ndarray
     ) -> None:
-        dtype = vectors.dtype
-        self._vectors, self._relations, self._transposed = vectors, relations, relations.T
-        self._size, self._rank = vectors.shape
-        self._scale = scale.astype(dtype)
-        self._rough = (scale * np.sqrt(rest)).astype(dtype)
-        self._deviations = np.sqrt(np.maximum(variances - rest, 0.0)).astype(dtype)
-        self._effects = np.sqrt(effects).astype(dtype)
+        self._basis = basis
+        self._scale = scale.astype(basis.dtype)
+        self._rough = (scale * np.sqrt(rest)).astype(basis.dtype)
+        own = np.sqrt(np.maximum(variances - rest, 0.0))
+        self._deviations = (scale * np.concatenate([own, np.sqrt(effects)])).astype(basis.dtype)
 
     @property
     def rough(self) -> np.ndarray:  # noqa: D102
@@ -97,26 +154,23 @@ class SpectralColumns(Columns):
 
     @property
     def shape(self) -> tuple[int, int]:  # noqa: D102
-        return self._rank + len(self._effects), len(self._scale)
+        return self._deviations.shape
 
     def spectral(self, y: np.ndarray) -> np.ndarray:
         """Return the smooth part without relations, shape (N, K)."""
-        return self._scale * self._own(y[: self._rank])
+        rank = self._basis.rank
+        return self._basis.spectral(self._deviations[:rank] * y[:rank])
 
     def effects(self, y: np.ndarray) -> np.ndarray:
         """Return the effects of relations' hyperedges in units of factors, shape (Q, K)."""
-        return self._scale * self._effects * y[self._rank :]
+        rank = self._basis.rank
+        return self._deviations[rank:] * y[rank:]
 
     def factors(self, y: np.ndarray) -> np.ndarray:  # noqa: D102
-        own, g = self._own(y[: self._rank]), y[self._rank :]
-        return self._scale * (own + self._relations @ (self._effects * g) if len(g) else own)
+        return self._basis.combined(self._deviations * y)
 
     def adjoint(self, h: np.ndarray) -> np.ndarray:  # noqa: D102
-        scaled = self._scale * h
-        parts = [self._deviations * (self._vectors.T @ scaled)]
-        if len(self._effects):
-            parts.append(self._effects * (self._transposed @ scaled))
-        return np.concatenate(parts)
+        return self._deviations * self._basis.products(h)
 
     def preconditioner(self, gram: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
         """Return the inverse of the block of all leading modes and effects, and of the diagonal for other modes.
@@ -124,31 +178,22 @@ class SpectralColumns(Columns):
         Leading modes carry most of the prior's variance, and the data tie them to one another: their block is inverted
         whole, with the effects of relations if they are few. The other modes are many and see the mean of the data.
         """
-        gram = self._scale[:, None] * gram * self._scale
-        count = min(_LEADING, self._rank)
-        mean = np.einsum("nkk->k", gram) / len(gram)
-        others = 1.0 / (1.0 + self._deviations[count:] ** 2 * mean)
-        vectors, deviations = self._vectors[:, :count], self._deviations[:count]
-        few = len(self._effects) <= _MOST_EFFECTS
-        if few:
-            vectors = np.concatenate([vectors, self._relations.toarray()], axis=1)
-            deviations = np.concatenate([deviations, self._effects])
-        coarse = _coarse(vectors, gram, deviations)
-        effects = None if few else np.linalg.inv(_whitened(_weighted(self._relations.power(2).T, gram), self._effects))
+        basis, count, rank = self._basis, self._basis.num_leading, self._basis.rank
+        mean = np.einsum("kkn->k", gram) / basis.size
+        others = 1.0 / (1.0 + self._deviations[count:rank] ** 2 * mean)
+        ends = self._deviations[rank:] if basis.few else self._deviations[:0]
+        coarse = basis.leading.inverse(gram, np.concatenate([self._deviations[:count], ends]))
+        effects = None if basis.few else _inverses(basis.squared_relations(gram), self._deviations[rank:])
 
         def solve(y: np.ndarray) -> np.ndarray:
             solved = np.empty_like(y)
-            ends = y[self._rank :] if few else y[:0]
-            both = coarse(np.concatenate([y[:count], ends]))
+            both = coarse(np.concatenate([y[:count], y[rank:] if basis.few else y[:0]]))
             solved[:count] = both[:count]
-            solved[count : self._rank] = others * y[count : self._rank]
-            solved[self._rank :] = both[count:] if effects is None else blockwise(effects, y[self._rank :])
+            solved[count:rank] = others * y[count:rank]
+            solved[rank:] = both[count:] if effects is None else blockwise(effects, y[rank:])
             return solved
 
         return solve
-
-    def _own(self, a: np.ndarray) -> np.ndarray:
-        return self._vectors @ (self._deviations * a)
 
 
 class FeatureColumns(Columns):
@@ -173,47 +218,22 @@ class FeatureColumns(Columns):
 
     def preconditioner(self, gram: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:  # noqa: D102
         ones = np.ones((1, self._num_columns), self._features.dtype)
-        inverse = np.linalg.inv(_whitened(_weighted((self._features**2).T, gram), ones))
-        return lambda y: blockwise(inverse, y)
+        inverses = _inverses(_weighted(self._features**2, gram), ones)
+        return lambda y: blockwise(inverses, y)
 
 
 def blockwise(blocks: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return each block, shape (n, K, K), times its row of y, shape (n, K)."""
-    return np.matmul(blocks, y[:, :, None])[:, :, 0]
-
-
-def _coarse(vectors: np.ndarray, gram: np.ndarray, deviations: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the inverse of I + T V' blockdiag(gram) V T for a few vectors V, shape (N, q), over modes and columns.
-
-    It is factorised in double precision: many ratings against a prior of large variance are ill-conditioned.
-    """
-    count, size = vectors.shape[1], gram.shape[1]
-    first, second = np.triu_indices(count)
-    pairs = _weighted((vectors[:, first] * vectors[:, second]).T, gram)
-    blocks = np.empty((count, count, size, size), gram.dtype)
-    blocks[first, second] = pairs
-    blocks[second, first] = pairs
-    blocks *= deviations[:, None, :, None] * deviations[None, :, None, :]
-    whole = blocks.transpose(0, 2, 1, 3).reshape(count * size, count * size).astype(np.float64)
-    diagonal = np.diag_indices(count * size)
-    whole[diagonal] = (1.0 + _RIDGE) * whole[diagonal] + 1.0
-    factor = scipy.linalg.cho_factor(whole, overwrite_a=True, check_finite=False)
-
-    def solve(y: np.ndarray) -> np.ndarray:
-        return scipy.linalg.cho_solve(factor, y.ravel(), check_finite=False).astype(y.dtype).reshape(y.shape)
-
-    return solve
+    """Return each block, shape (K, K, n), times its row of y, shape (n, K)."""
+    return np.ascontiguousarray(np.einsum("kln,ln->kn", blocks, np.ascontiguousarray(y.T)).T)
 
 
 def _weighted(weights: np.ndarray | sp.csr_array, gram: np.ndarray) -> np.ndarray:
-    """Return sums of the blocks with given weights, shape (m, N)."""
-    size = gram.shape[1]
-    return (weights @ gram.reshape(len(gram), -1)).reshape(-1, size, size)
+    """Return sums of the blocks, shape (K, K, N), with given weights, shape (N, m), as blocks, shape (K, K, m)."""
+    size = len(gram)
+    return np.asarray(gram.reshape(size * size, -1) @ weights).reshape(size, size, -1)
 
 
-def _whitened(blocks: np.ndarray, deviations: np.ndarray) -> np.ndarray:
-    """Return I + diag(t) block diag(t) for each block and its row t of deviations."""
-    whitened = deviations[:, :, None] * blocks * deviations[:, None, :]
-    k = np.arange(blocks.shape[1])
-    whitened[:, k, k] += 1.0
-    return whitened
+def _inverses(blocks: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+    """Return inverses of I + diag(t) block diag(t), shape (K, K, m), for each block and its row t of deviations."""
+    whitened = deviations[:, :, None] * blocks.transpose(2, 0, 1) * deviations[:, None, :]
+    return np.ascontiguousarray(np.linalg.inv(np.eye(len(blocks), dtype=blocks.dtype) + whitened).transpose(1, 2, 0))

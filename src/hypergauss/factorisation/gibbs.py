@@ -15,7 +15,7 @@ import numpy as np
 from hypergauss.factorisation.columns import SpectralColumns
 from hypergauss.factorisation.grades import Cuts, Grades
 from hypergauss.factorisation.interweaving import step_filters
-from hypergauss.factorisation.moves import balance_scales, trade_means, turn_columns
+from hypergauss.factorisation.moves import Moving, balance_scales, trade_means, turn_columns
 from hypergauss.factorisation.noise import Precisions, draw_precision, start_precisions
 from hypergauss.factorisation.normal_equations import (
     NormalEquations,
@@ -214,8 +214,8 @@ def _draw_mean_and_noise(problem: Problem, state: State, equations: NormalEquati
     """Draw mu, then tau, from sums that the items' system has already made."""
     items, weights = _factors(problem.sides[1], state.coordinates[1]), state.noise[1].each
     f = np.concatenate([items, np.ones((len(items), 1), items.dtype)], axis=1)
-    left = equations.moments[:, 0] - np.einsum("nk,nk->n", equations.gram[:, 0], f, dtype=np.float64)
-    total = float(weights @ equations.gram[:, 0, 0])
+    left = equations.moments[:, 0] - np.einsum("kn,nk->n", equations.gram[0], f, dtype=np.float64)
+    total = float(weights @ equations.gram[0, 0])
     mean = float(rng.normal(weights @ left / total, 1.0 / np.sqrt(state.precision * total)))
     squares = float(weights @ equations.residuals(items, mean))
     return state._replace(mean=mean, precision=draw_precision(len(problem.values), squares, rng))
@@ -223,13 +223,16 @@ def _draw_mean_and_noise(problem: Problem, state: State, equations: NormalEquati
 
 def _move(problem: Problem, state: State, rng: np.random.Generator) -> State:
     """Step along directions that predictions do not see; draw filters and variances given the columns."""
+    sides, free = problem.sides, problem.free
+    moving = Moving.of(sides, state)
     if problem.biases:
-        state = trade_means(problem.sides, state, rng)
-    state = turn_columns(problem.sides, balance_scales(state, rng), rng)
-    for own, side in enumerate(problem.sides):
-        drawn = state.coordinates[own][:, problem.free]
-        state = _with_side(problem, state, own, drawn, side.draw(state.hyper[own].of(problem.free), drawn, rng))
-    return state
+        moving = trade_means(sides, moving, rng)
+    moving = turn_columns(sides, balance_scales(moving, rng), rng)
+    users, items = (
+        _merged(hyper, side.draw(hyper.of(free), portrait.columns(free), rng), free)
+        for side, hyper, portrait in zip(sides, moving.hyper, moving.portraits, strict=True)
+    )
+    return moving._replace(hyper=(users, items)).arrived(sides, state)
 
 
 def _draw_grades(problem: Problem, state: State, rng: np.random.Generator) -> State:

@@ -56,14 +56,15 @@ def _accepted(
     sum_i d_i (l_i - (G f)_ik) - d_i^2 G_ikk / 2.
     """
     gram = conditional.gram
-    slope = (conditional.linear - blockwise(gram, old)).astype(np.float64)
+    slope = (conditional.linear - blockwise(gram, old)).T.astype(np.float64)
+    steps = new.T.astype(np.float64) - old.T
     accepted = np.zeros(len(gain), bool)
     for k, level in enumerate(np.log(rng.random(len(gain)))):
-        step = new[:, k].astype(np.float64) - old[:, k]
-        rise = step @ slope[:, k] - 0.5 * (step**2) @ gram[:, k, k]
+        step = steps[k]
+        rise = step @ slope[k] - 0.5 * (step**2) @ gram[k, k]
         if level < rise + gain[k]:
             accepted[k] = True
-            slope -= gram[:, :, k] * step[:, None]
+            slope -= gram[k] * step
     return accepted
 
 

@@ -7,7 +7,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from hypergauss.factorisation.columns import Columns, FeatureColumns, SpectralColumns
+from hypergauss.factorisation.columns import Basis, Columns, FeatureColumns, SpectralColumns
 from hypergauss.kernels import SpectralKernel
 
 #: Added to the diagonal of K_ZZ, as a share of its mean.
@@ -21,7 +21,8 @@ def full_columns(kernel: SpectralKernel, num_columns: int, dtype: DTypeLike) -> 
     ones = np.ones(num_columns)
     nothing = sp.csr_array((spectrum.num_vertices, 0), dtype=dtype)
     vectors = np.asarray(spectrum.vertex_vectors, dtype)
-    return SpectralColumns(vectors, ones, known[:, None] * ones, rest * ones, nothing, np.zeros((0, num_columns)))
+    basis = Basis(vectors, nothing)
+    return SpectralColumns(basis, ones, known[:, None] * ones, rest * ones, np.zeros((0, num_columns)))
 
 
 def sparse_columns(kernel: SpectralKernel, inducing: np.ndarray, num_columns: int, dtype: DTypeLike) -> Columns:

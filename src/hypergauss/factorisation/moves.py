@@ -17,11 +17,12 @@ have chosen it, so that drawing one by its density leaves the posterior as it is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hypergauss.factorisation.grades import THRESHOLD_SPREAD, Cuts
+from hypergauss.factorisation.portraits import Portrait
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Side
 
 if TYPE_CHECKING:
@@ -32,105 +33,121 @@ _WINDOW = 8
 _ANGLES, _LOG_SCALES = (0.003, 0.4), (0.02, 1.0)
 
 
-def trade_means(sides: tuple[Side, Side], state: State, rng: np.random.Generator) -> State:
+class Moving(NamedTuple):
+    """A state whose columns are seen by their portraits alone."""
+
+    portraits: tuple[Portrait, Portrait]
+    hyper: tuple[Hyperparameters, Hyperparameters]
+    mean: float
+    cuts: Cuts | None
+
+    @classmethod
+    def of(cls, sides: tuple[Side, Side], state: State) -> Moving:
+        """Return a state that is about to move."""
+        users, items = (side.portrait(x) for side, x in zip(sides, state.coordinates, strict=True))
+        return cls((users, items), state.hyper, state.mean, state.cuts)
+
+    def arrived(self, sides: tuple[Side, Side], state: State) -> State:
+        """Return where the state that was about to move has come."""
+        parts = zip(sides, state.coordinates, self.portraits, strict=True)
+        users, items = (side.turned(x, portrait.turn) for side, x, portrait in parts)
+        return state._replace(coordinates=(users, items), hyper=self.hyper, mean=self.mean, cuts=self.cuts)
+
+    def turned(self, of_users: np.ndarray, of_items: np.ndarray) -> Moving:
+        """Return it with both sides' columns turned."""
+        users, items = self.portraits
+        return self._replace(portraits=(users.turned(of_users), items.turned(of_items)))
+
+
+def trade_means(sides: tuple[Side, Side], moving: Moving, rng: np.random.Generator) -> Moving:
     """Move the means of items' factors against users' biases, and of users' factors against items' biases."""
     for own, other in ((0, 1), (1, 0)):
-        state = _trade(sides, state, own, other, rng)
-    return state
+        moving = _trade(sides, moving, own, other, rng)
+    return moving
 
 
-def _trade(sides: tuple[Side, Side], state: State, own: int, other: int, rng: np.random.Generator) -> State:
+def _trade(sides: tuple[Side, Side], moving: Moving, own: int, other: int, rng: np.random.Generator) -> Moving:
     """Add d to the other side's columns, and take u d from the own side's bias.
 
-    In whitened coordinates, in which the prior is standard normal, let A be the squared lengths of the constant under
-    each column's prior, B its products with the columns, and Z = (z_0, Z_u) all own columns under the bias's. Then
+    Let A be the squared lengths of the constant under each column's prior, B its products with the columns, and
+    Z'Z those of all own columns (z_0, Z_u) under the bias's prior. Then
     -2 log p = d' (diag(A) + Z_u' Z_u) d + 2 d' (B - Z_u' z_0) + ..., and for d_0 alone A_0 d_0^2 + 2 B_0 d_0, which mu,
     or all thresholds with the latent values, make good.
     """
-    x, mine = state.coordinates[other], state.coordinates[own]
-    count = x.shape[1]
-    one = sides[other].constant
-    ones = sides[other].whitened(state.hyper[other], np.repeat(one[:, None], count, axis=1))
-    A = np.einsum("nk,nk->k", ones, ones)
-    B = np.einsum("nk,nk->k", ones, sides[other].whitened(state.hyper[other], x))
-    z = sides[own].whitened(state.hyper[own].of(np.zeros(count, np.int64)), mine)
+    theirs = _precisions(sides[other], moving.hyper[other], moving.portraits[other])
+    count = len(theirs)
+    bias = moving.hyper[own].of(np.zeros(1, np.int64))
+    mine = _precisions(sides[own], bias, moving.portraits[own])[0]
+    A, B = theirs[:, -1, -1], theirs[np.arange(count), -1, np.arange(count)]
     step = np.zeros(count)
-    precision = np.diag(A[1:]) + z[:, 1:].T @ z[:, 1:]
-    root = np.linalg.cholesky(precision)
+    root = np.linalg.cholesky(np.diag(A[1:]) + mine[1:-1, 1:-1])
     white = rng.standard_normal((count,))
-    step[1:] = np.linalg.solve(root.T, np.linalg.solve(root, z[:, 1:].T @ z[:, 0] - B[1:]) + white[1:])
+    step[1:] = np.linalg.solve(root.T, np.linalg.solve(root, mine[1:-1, 0] - B[1:]) + white[1:])
     # The mean has a flat prior; under the ordered probit all thresholds go along, and the first has a normal one.
-    first, known = (0.0, 0.0) if state.cuts is None else (state.cuts.thresholds[0], THRESHOLD_SPREAD**-2)
+    cuts = moving.cuts
+    first, known = (0.0, 0.0) if cuts is None else (cuts.thresholds[0], THRESHOLD_SPREAD**-2)
     step[0] = -(B[0] + known * first) / (A[0] + known) + white[0] / np.sqrt(A[0] + known)
-    moved = x + (one[:, None] * step).astype(x.dtype)
-    mine = mine.copy()
-    mine[:, 0] -= (mine[:, 1:].astype(np.float64) @ step[1:]).astype(mine.dtype)
-    coordinates = (mine, moved) if own == 0 else (moved, mine)
-    state = state._replace(coordinates=coordinates)
-    if state.cuts is None:
-        return state._replace(mean=state.mean - float(step[0]))
-    return state._replace(
-        cuts=Cuts(state.cuts.latent + state.cuts.latent.dtype.type(step[0]), state.cuts.thresholds + step[0])
-    )
+    shift, taken = np.eye(count + 1), np.eye(count + 1)
+    shift[-1, :-1] = step
+    taken[1:-1, 0] = -step[1:]
+    moving = moving.turned(taken, shift) if own == 0 else moving.turned(shift, taken)
+    if cuts is None:
+        return moving._replace(mean=moving.mean - float(step[0]))
+    return moving._replace(cuts=Cuts(cuts.latent + cuts.latent.dtype.type(step[0]), cuts.thresholds + step[0]))
 
 
-def balance_scales(state: State, rng: np.random.Generator) -> State:
+def _precisions(side: Side, hyper: Hyperparameters, portrait: Portrait) -> np.ndarray:
+    """Return products of columns, and of the constant, under each column's prior precision, shape (K, K + 1, K + 1)."""
+    own, levels = side.products(hyper, portrait)
+    return own / hyper.variance[:, None, None] + levels / hyper.level_variance[:, None, None]
+
+
+def balance_scales(moving: Moving, rng: np.random.Generator) -> Moving:
     """Move scale between users' and items' columns of factors."""
-    squares = [hyper.expansion[1:] ** 2 for hyper in state.hyper]
+    squares = [hyper.expansion[1:] ** 2 for hyper in moving.hyper]
 
     def log_density(t: np.ndarray) -> np.ndarray:
         return -0.5 * (squares[0] * np.exp(2 * t) + squares[1] * np.exp(-2 * t))
 
     steps = _window(_LOG_SCALES, len(squares[0]), rng)
     t = np.concatenate([[0.0], _chosen(steps, log_density(steps), rng)])
-    coordinates, hyper = [], []
-    for x, own, sign in zip(state.coordinates, state.hyper, (1.0, -1.0), strict=True):
-        scale = np.exp(sign * t)
-        coordinates.append(x * scale.astype(x.dtype))
-        hyper.append(own._replace(expansion=own.expansion * scale))
-    return state._replace(coordinates=(coordinates[0], coordinates[1]), hyper=(hyper[0], hyper[1]))
+    users, items = (
+        own._replace(expansion=own.expansion * np.exp(sign * t))
+        for own, sign in zip(moving.hyper, (1.0, -1.0), strict=True)
+    )
+    scales = np.append(np.exp(t), 1.0)
+    return moving._replace(hyper=(users, items)).turned(np.diag(scales), np.diag(1.0 / scales))
 
 
-def turn_columns(sides: tuple[Side, Side], state: State, rng: np.random.Generator) -> State:
+def turn_columns(sides: tuple[Side, Side], moving: Moving, rng: np.random.Generator) -> Moving:
     """Turn pairs of columns of factors by an angle each; their variances are then to be drawn."""
-    order = 1 + rng.permutation(state.coordinates[0].shape[1] - 1)
+    count = len(moving.hyper[0].point)
+    order = 1 + rng.permutation(count - 1)
     first, second = order[0 : len(order) - 1 : 2], order[1::2]
     if not len(first):
-        return state
+        return moving
     steps = _window(_ANGLES, len(first), rng)
     log_p = sum(
-        _evidence(side, hyper, x, (first, second))(steps)
-        for side, x, hyper in zip(sides, state.coordinates, state.hyper, strict=True)
+        _evidence(side, hyper, portrait, (first, second))(steps)
+        for side, portrait, hyper in zip(sides, moving.portraits, moving.hyper, strict=True)
     )
     angle = _chosen(steps, np.asarray(log_p), rng)
-    turned = []
-    for x in state.coordinates:
-        moved, cos, sin = x.copy(), np.cos(angle).astype(x.dtype), np.sin(angle).astype(x.dtype)
-        moved[:, first] = cos * x[:, first] + sin * x[:, second]
-        moved[:, second] = cos * x[:, second] - sin * x[:, first]
-        turned.append(moved)
-    return state._replace(coordinates=(turned[0], turned[1]))
+    turn = np.eye(count + 1)
+    turn[first, first] = turn[second, second] = np.cos(angle)
+    turn[second, first], turn[first, second] = np.sin(angle), -np.sin(angle)
+    return moving.turned(turn, turn)
 
 
 def _evidence(
-    side: Side, hyper: Hyperparameters, x: np.ndarray, pairs: tuple[np.ndarray, np.ndarray]
+    side: Side, hyper: Hyperparameters, portrait: Portrait, pairs: tuple[np.ndarray, np.ndarray]
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Return log p of pairs of columns turned by angles, shape (m, pairs), at their filters, variances integrated out.
 
     Squares of turned columns are cos^2 kk + 2 cos sin km + sin^2 mm, in each mode and so in all.
     """
-    ones = np.ones(len(hyper.point))
-    plain = hyper._replace(variance=ones, level_variance=ones)
-    split = -side.num_levels or None  # levels come last
-    products = []
-    for under in pairs:
-        k, m = (side.whitened(plain.of(under), x[:, column]) for column in pairs)
-        squares = [k * k, k * m, m * m]
-        sums, levels = (
-            [part[rows].sum(axis=0) for part in squares]
-            for rows in (slice(split), slice(split, None) if split else slice(0))
-        )
-        products.append((np.stack(sums), np.stack(levels)))
+    k, m = pairs
+    found = side.products(hyper, portrait)
+    products = [[np.stack([each[j, k, k], each[j, k, m], each[j, m, m]]) for each in found] for j in pairs]
 
     def log_p(angle: np.ndarray) -> np.ndarray:
         cos, sin = np.cos(angle), np.sin(angle)

@@ -26,6 +26,8 @@ from hypergauss.solvers.conjugate_gradients import joint_conjugate_gradients
 
 #: Some ten steps are usual, and where rounding stops the descent in single precision, more of them do not help.
 _MOST_STEPS = {np.dtype(np.float32): 100, np.dtype(np.float64): 1000}
+#: Blocks that are worked on at once: they stay in the processor's cache.
+_PART = 512
 
 
 class NormalEquations(NamedTuple):
@@ -33,8 +35,8 @@ class NormalEquations(NamedTuple):
 
     Attributes
     ----------
-    gram : array, shape (N, D + 2, D + 2)
-        sum_j h_j e_j e_j'.
+    gram : array, shape (D + 2, D + 2, N)
+        sum_j h_j e_j e_j'; vertices come last, so that arithmetic on blocks is that of long rows.
     moments : array, shape (N, D + 2)
         sum_j h_j y_ij e_j.
     squares : array, shape (N,)
@@ -74,8 +76,8 @@ def normal_equations(
     place = np.zeros((size, size), dtype=np.int64)
     place[upper] = np.arange(len(upper[0]))
     place = np.maximum(place, place.T)
-    sums = pattern @ (weighed[:, upper[0]] * e[:, upper[1]])
-    return NormalEquations(sums[:, place], table @ weighed, squares)
+    sums = np.ascontiguousarray((pattern @ (weighed[:, upper[0]] * e[:, upper[1]])).T)
+    return NormalEquations(sums[place], table @ weighed, squares)
 
 
 class Solution(NamedTuple):
@@ -101,7 +103,7 @@ class System:
     ----------
     columns : Columns
         The prior.
-    gram : array, shape (N, K, K)
+    gram : array, shape (K, K, N)
         G.
     linear : array, shape (N, K)
         l.
@@ -109,13 +111,11 @@ class System:
 
     def __init__(self, columns: Columns, gram: np.ndarray, linear: np.ndarray) -> None:
         self.columns, self.gram, self.linear = columns, gram, linear
-        rho = columns.rough
-        identity = np.eye(len(rho), dtype=gram.dtype)
-        # In double precision: what the rough part leaves may be a small share of what there was.
-        whole = gram.astype(np.float64)
-        shared = np.linalg.solve(identity + whole * rho.astype(np.float64) ** 2, whole)
-        self._shared = ((shared + shared.transpose(0, 2, 1)) / 2).astype(gram.dtype)
-        self._own = identity - rho[:, None] * self._shared * rho  # the inverse of I + rho G rho
+        rho = columns.rough.astype(gram.dtype)
+        self._shared = left_by_rough(gram, rho)
+        self._own = -rho[:, None, None] * self._shared * rho[:, None]  # the inverse of I + rho G rho
+        k = np.arange(len(rho))
+        self._own[k, k] += 1.0
 
     def product(self, y: np.ndarray) -> np.ndarray:
         """Return I + B' G~ B times coordinates."""
@@ -179,14 +179,32 @@ class System:
         return found.x if found.worst <= tolerance else None
 
 
+def left_by_rough(gram: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    """Return (I + G rho^2)^-1 G for blocks G, shape (K, K, N), one column's rough part after another.
+
+    For column k alone it is G - g g' rho_k^2 / (1 + rho_k^2 g_k), g the k-th column of G, and its own row is
+    g / (1 + rho_k^2 g_k), in which nothing cancels.
+    """
+    left = gram.copy()
+    for first in range(0, left.shape[2], _PART):
+        part = left[:, :, first : first + _PART]
+        for k, square in enumerate(rho**2):
+            row = part[k].copy()
+            whole = 1.0 + square * row[k]
+            taken = np.sqrt(square / whole) * row
+            part -= taken[:, None] * taken
+            part[k] = part[:, k] = row / whole
+    return left
+
+
 def system(
     equations: NormalEquations, columns: Columns, *, mean: float, precision: float | np.ndarray, free: np.ndarray
 ) -> System:
     """Return the system of the free columns, given the mean mu and the noise's precision, for all or for each row."""
     gram, moments, _ = equations
-    tau = np.broadcast_to(np.asarray(precision, gram.dtype), len(gram))
-    linear = moments[:, free] - gram.dtype.type(mean) * gram[:, free, 0] - gram[:, free, -1]
-    return System(columns, tau[:, None, None] * gram[:, free[:, None], free], tau[:, None] * linear)
+    tau = np.broadcast_to(np.asarray(precision, gram.dtype), len(moments))
+    linear = moments[:, free] - gram.dtype.type(mean) * gram[free, 0].T - gram[free, -1].T
+    return System(columns, tau * gram[free[:, None], free], tau[:, None] * linear)
 
 
 def scattered_noise(

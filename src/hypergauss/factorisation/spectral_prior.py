@@ -23,7 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
-from hypergauss.factorisation.columns import SpectralColumns
+from hypergauss.factorisation.columns import Basis, SpectralColumns
+from hypergauss.factorisation.portraits import Portrait
 from hypergauss.kernels.filters import matern
 from hypergauss.operators import column_slices
 from hypergauss.spectrum import EigenSpectrum
@@ -103,8 +104,10 @@ class Modes(NamedTuple):
         The eigenvectors of eigenvalue 0, with mean square 1 over all vertices together.
     grid : Grid
         Of filters.
+    kappa : array, shape (G, r + 1)
+        At each point, last for all modes beyond U.
     inverse : array, shape (G, r + 1)
-        1 / kappa at each point, last for all modes beyond U; 0 there if U is complete.
+        1 / kappa; 0 for all modes beyond U if it is complete.
     log_weights : array, shape (G,)
         The part of the points' log probability that the factors do not change.
     """
@@ -114,6 +117,7 @@ class Modes(NamedTuple):
     rest: np.ndarray
     levels: sp.csr_array
     grid: Grid
+    kappa: np.ndarray
     inverse: np.ndarray
     log_weights: np.ndarray
 
@@ -130,14 +134,16 @@ class Modes(NamedTuple):
         kappa = np.concatenate(parts)
         log_weights = grid.log_weights - 0.5 * np.log(kappa) @ multiplicity
         inverse = np.where(multiplicity > 0, 1.0 / kappa, 0.0).astype(dtype)
-        return cls(vectors, eigenvalues, rest, sp.csr_array(levels, dtype=dtype), grid, inverse, log_weights)
+        own_levels = sp.csr_array(levels, dtype=dtype)
+        return cls(vectors, eigenvalues, rest, own_levels, grid, kappa.astype(dtype), inverse, log_weights)
 
     @classmethod
     def independent(cls, num_vertices: int, dtype: DTypeLike) -> Self:
         """Return the modes of a prior that knows no hypergraph: all vertices independent."""
         grid = Grid(np.array([1.0]), np.array([0.0]), np.zeros(1), 0)
         vectors, no_levels = np.zeros((num_vertices, 0), dtype), sp.csr_array((num_vertices, 0), dtype=dtype)
-        return cls(vectors, np.zeros(0), np.ones(2), no_levels, grid, np.ones((1, 1), dtype), np.zeros(1))
+        ones = np.ones((1, 1), dtype)
+        return cls(vectors, np.zeros(0), np.ones(2), no_levels, grid, ones, ones, np.zeros(1))
 
     @property
     def multiplicity(self) -> np.ndarray:
@@ -146,8 +152,7 @@ class Modes(NamedTuple):
 
     def filters(self, point: np.ndarray) -> np.ndarray:
         """Return kappa, shape (r + 1, K), at a point for each column."""
-        nu, lengthscale = self.grid.nu[point], self.grid.lengthscale[point]
-        return _normalised(self.eigenvalues, self.rest, self.multiplicity, nu, lengthscale).T
+        return self.kappa[point].T.astype(np.float64)
 
 
 def _least(eigenvalues: np.ndarray, vectors: np.ndarray, of_others: float) -> float:
@@ -211,6 +216,8 @@ class Side:
         #: Of the variances' conditional: half of all coordinates that share a column's v, besides the prior's.
         self.shape = SHAPE + 0.5 * (self.num_vertices + len(relations.owner))
         self.constant = _constant(modes.levels, self.num_coordinates)
+        self._basis = Basis(modes.vectors, self.features)
+        self._constant_parts = _split(modes, self.constant[: self.num_vertices, None])
 
     def start(self, num_columns: int, variance: float) -> Hyperparameters:
         """Return hyperparameters to begin with: one filter and one variance for all."""
@@ -225,21 +232,34 @@ class Side:
         levels = np.repeat((hyper.level_variance / hyper.variance)[None], self.num_levels, axis=0)
         effects = np.repeat(hyper.weights[self.relations.owner][:, None], len(hyper.point), axis=1)
         scale = np.abs(hyper.expansion) * np.sqrt(hyper.variance)
-        return SpectralColumns(
-            self.modes.vectors, scale, kappa[:-1], kappa[-1], self.features, np.concatenate([levels, effects])
-        )
+        return SpectralColumns(self._basis, scale, kappa[:-1], kappa[-1], np.concatenate([levels, effects]))
 
     def lone_variances(self, hyper: Hyperparameters) -> np.ndarray:
         """Return the prior variance, for each column, of a vertex of which nothing is known."""
         kappa = self.modes.filters(hyper.point)
         return hyper.expansion**2 * hyper.variance * kappa[-1]
 
-    def draw(self, hyper: Hyperparameters, x: np.ndarray, rng: np.random.Generator) -> Hyperparameters:
-        """Draw filters, variances and weights given coordinates x; the expansion stays."""
-        scaled = x / hyper.expansion.astype(x.dtype)
-        by_relation = self._by_relation(scaled)
-        q, levels = self._squares(scaled)
+    def portrait(self, x: np.ndarray) -> Portrait:
+        """Return what the prior sees of coordinates x, and of the constant."""
+        n, last = self.num_vertices, self.num_vertices + self.num_levels
+        parts = zip(_split(self.modes, x[:n]), self._constant_parts, strict=True)
+        coefficients, rest = (np.concatenate(both, axis=1) for both in parts)
+        features = np.concatenate([x[n:], self.constant[n:, None]], axis=1)
+        return Portrait.of(coefficients, rest, features[: last - n], features[last - n :])
+
+    def turned(self, x: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Return the columns of (X, 1) T."""
+        step = turn[:, :-1].astype(x.dtype)
+        return x @ step[:-1] + self.constant.astype(x.dtype)[:, None] * step[-1]
+
+    def draw(self, hyper: Hyperparameters, portrait: Portrait, rng: np.random.Generator) -> Hyperparameters:
+        """Draw filters, variances and weights given columns; the expansion stays."""
+        squares = hyper.expansion**2
+        by_relation = self._by_relation(portrait.effects[:, :-1]) / squares
+        energies = np.concatenate([portrait.coefficients[:, :-1] ** 2, portrait.rest.diagonal()[None, :-1]]) / squares
+        q = (self.modes.inverse @ energies.astype(self.modes.inverse.dtype)).astype(np.float64)
         q += (by_relation / hyper.weights[:, None]).sum(axis=0)
+        levels = (portrait.levels[:, :-1] ** 2).sum(axis=0) / squares
         log_p = self.modes.log_weights[:, None] - self.shape * np.log(RATE + 0.5 * q)
         point = (log_p + rng.gumbel(size=log_p.shape)).argmax(axis=0)  # the place of the largest is a draw
         chosen = q[point, np.arange(q.shape[1])]
@@ -249,33 +269,23 @@ class Side:
         weights = (RATE + 0.5 * (by_relation / variance).sum(axis=1)) / rng.gamma(SHAPE + 0.5 * sizes)
         return Hyperparameters(point, variance, level_variance, weights, hyper.expansion)
 
-    def _squares(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return sum_q e_q / kappa_q of columns at each point, shape (G, K), and the sum of squared levels, (K,)."""
-        modes, n = self.modes, self.num_vertices
-        coefficients, rest = _split(modes, x[:n])
-        energies = np.concatenate([coefficients**2, (rest**2).sum(axis=0)[None]]).astype(modes.inverse.dtype)
-        levels = x[n : n + self.num_levels].astype(np.float64)
-        return (modes.inverse @ energies).astype(np.float64), (levels**2).sum(axis=0)
+    def products(self, hyper: Hyperparameters, portrait: Portrait) -> tuple[np.ndarray, np.ndarray]:
+        """Return x_k' C_j^-1 x_m for priors j of columns, without levels and with v = 1, shape (K, K + 1, K + 1).
 
-    def whitened(self, hyper: Hyperparameters, x: np.ndarray) -> np.ndarray:
-        """Return coordinates, levels last, whose products are those under the prior's precision, x' C_k^-1 z."""
-        modes, n = self.modes, self.num_vertices
-        kappa = modes.filters(hyper.point)
-        coefficients, rest = _split(modes, x[:n])
-        levels, effects = x[n : n + self.num_levels], x[n + self.num_levels :]
-        scale = np.abs(hyper.expansion) * np.sqrt(hyper.variance)
-        parts = [
-            coefficients / (scale * np.sqrt(kappa[:-1])),
-            rest / (scale * np.sqrt(kappa[-1])),
-            effects / (scale * np.sqrt(hyper.weights[self.relations.owner])[:, None]),
-            levels / (np.abs(hyper.expansion) * np.sqrt(hyper.level_variance)),
-        ]
-        return np.concatenate(parts)
+        And those of levels with variance 1. The precision of column j's prior is the former over v_j and the latter
+        over the levels' variance.
+        """
+        inverse = self.modes.inverse[hyper.point].astype(np.float64)
+        c, e = portrait.coefficients, portrait.effects
+        own = c.T @ (inverse[:, :-1, None] * c) + inverse[:, -1, None, None] * portrait.rest
+        own += e.T @ (e / hyper.weights[self.relations.owner, None])
+        squares = (hyper.expansion**2)[:, None, None]
+        return own / squares, portrait.levels.T @ portrait.levels / squares
 
-    def _by_relation(self, x: np.ndarray) -> np.ndarray:
+    def _by_relation(self, effects: np.ndarray) -> np.ndarray:
         """Return squares of effects summed over each relation's hyperedges, shape (relations, K)."""
-        sums = np.zeros((len(self.relations.names), x.shape[1]))
-        np.add.at(sums, self.relations.owner, x[self.num_vertices + self.num_levels :].astype(np.float64) ** 2)
+        sums = np.zeros((len(self.relations.names), effects.shape[1]))
+        np.add.at(sums, self.relations.owner, effects.astype(np.float64) ** 2)
         return sums
 
 
@@ -310,10 +320,11 @@ def draw_expansion(
 
         P = I + sum_i (xi_i xi_i') * gram_i,      P m = sum_i xi_i * linear_i,
 
-    products * entry by entry.
+    products * entry by entry; ``gram`` has shape (K, K, N).
     """
     xi = factors / hyper.expansion.astype(factors.dtype)
-    precision = np.eye(xi.shape[1]) + np.einsum("nk,nkl,nl->kl", xi, gram, xi, optimize=True).astype(np.float64)
+    rows = np.ascontiguousarray(xi.T)
+    precision = np.eye(len(rows)) + np.matmul(gram * rows, rows[:, :, None])[:, :, 0].astype(np.float64)
     linear_term = np.einsum("nk,nk->k", xi, linear).astype(np.float64)
     # Sums in single precision may miss being positive definite, by less than this share of the diagonal.
     precision[np.diag_indices(len(precision))] *= 1.0 + 100 * np.finfo(gram.dtype).eps
