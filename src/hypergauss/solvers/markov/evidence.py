@@ -35,6 +35,8 @@ from hypergauss.solvers.sites import Observations, Sites
 #: Relative residual of the systems of the information. That of noise is a difference: where noise is a tenth of the
 #: variance, this leaves a tenth of an error.
 _SOLVED = 0.03
+#: The least share of measurements' variance that noise is taken for.
+_LEAST_SHARE = 1e-3
 
 
 class FieldTerms(NamedTuple):
@@ -160,9 +162,15 @@ class MarkovEvidence(PathwiseEvidence[Workspace]):
         moving = scattered(operator, rows, sites.variance if has_noise else np.zeros(len(rows)))
         in_noise = operator.fetch(operator.dot(found.in_variance, moving)) if has_noise else np.zeros(0)
         slopes = np.concatenate([found.in_field, in_noise, found.in_mean])
-        jacobian = np.eye(len(slopes))
+        jacobian, curvature = np.eye(len(slopes)), information(found, moving if has_noise else None)
         jacobian[:2, :2] = step_jacobian(model.kernel)  # type: ignore[arg-type]
-        slopes, curvature = slopes @ jacobian, jacobian.T @ information(found, moving if has_noise else None) @ jacobian
+        rest = 0.0
+        if has_noise:
+            # Were all of a measurement's variance noise, the information, the field learned too, would be n / 2.
+            alone = curvature[2, 2] - curvature[2, :2] @ np.linalg.lstsq(curvature[:2, :2], curvature[:2, 2])[0]
+            share = float(np.sqrt(np.clip(2.0 * alone / self.num_observations, _LEAST_SHARE**2, 1.0)))
+            jacobian[2, 2], rest = 1.0 / share, float(model.noise_variance) * (1.0 / share - 1.0)
+        slopes, curvature = slopes @ jacobian, jacobian.T @ curvature @ jacobian
         loss = Loss(2.0 * curvature, half_inverse(curvature))
-        numbers = FieldNumbers(has_noise=has_noise)
+        numbers = FieldNumbers(has_noise=has_noise, rest=rest)
         return local_model(model, value, numbers, slopes, [loss], self._log_offset)

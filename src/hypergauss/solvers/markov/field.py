@@ -113,20 +113,25 @@ def step_jacobian(kernel: Matern) -> np.ndarray:
 
 
 class FieldNumbers:
-    """All that a model's hyperparameters set, as one vector: `step_numbers`, log noise variance if any, and means.
+    """All that a model's hyperparameters set, as one vector: `step_numbers`, log(noise + rest) if any, and means.
+
+    Where noise is small beside what else measurements vary by, the log evidence is quadratic in the noise variance
+    itself, and where it is large in its logarithm: ``rest`` is the rest of a measurement's variance.
 
     Parameters
     ----------
     has_noise : bool
         Whether a noise variance of the model is among them.
+    rest : float
+        Added to it before the logarithm is taken.
     """
 
-    def __init__(self, *, has_noise: bool) -> None:
-        self.has_noise = has_noise
+    def __init__(self, *, has_noise: bool, rest: float = 0.0) -> None:
+        self.has_noise, self.rest = has_noise, rest
 
     def of(self, model: Parametrised) -> np.ndarray:
         """Return the numbers at a model's hyperparameters, shape (Q,)."""
-        noise = [np.log(model.noise_variance)] if self.has_noise else []  # type: ignore[attr-defined]
+        noise = [np.log(model.noise_variance + self.rest)] if self.has_noise else []  # type: ignore[attr-defined]
         return np.concatenate([step_numbers(model.kernel), np.ravel(noise), model.mean])  # type: ignore[attr-defined]
 
     def tangents(self, model: Parametrised) -> np.ndarray:
@@ -137,7 +142,8 @@ class FieldNumbers:
         of_kernel[np.array(is_kernels, dtype=bool)] = np.array(inside).reshape(-1, 2)
         own = []
         if self.has_noise:
-            own.append(parameters.gather(model, {"noise_variance": 1.0 / model.noise_variance}))  # type: ignore[attr-defined]
+            slope = 1.0 / (model.noise_variance + self.rest)  # type: ignore[attr-defined]
+            own.append(parameters.gather(model, {"noise_variance": slope}))
         size = np.size(model.mean)  # type: ignore[attr-defined]
         own += [parameters.gather(model, {"mean": unit}) for unit in np.eye(size)]
         return np.column_stack([of_kernel, *own])

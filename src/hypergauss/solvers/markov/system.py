@@ -24,7 +24,7 @@ from hypergauss.solvers.markov.options import Markov
 #: A product's rounding, times the condition number, must stay this far below the tolerance for it not to be felt.
 _MARGIN = 4.0
 #: Residuals down to which single precision is tried: bounds of the condition number are far above what systems have.
-_SINGLE = 1e-3
+_SINGLE = 1e-4
 #: By how much rounding may leave a residual above the tolerance before that is called a failure.
 _DRIFT = 2.0
 
