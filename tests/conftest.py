@@ -35,7 +35,7 @@ SLOW = (
     "tests/estimators/test_measurements.py::test_counts_are_predicted_as_mixtures",
     "tests/estimators/test_measurements.py::test_cross_validation_and_report",
     "tests/estimators/test_sklearn_rules",
-    "tests/estimators/test_summary.py::test_draws_agree_with_a_fine_grid",
+    "tests/estimators/test_summary.py::test_draws_a",
     "tests/estimators/test_updating.py::test_a_classifier_that_took_in",
     "tests/estimators/test_updating.py::test_new_vertices_have_calibrated_probabilities",
     "tests/experiments",
@@ -47,7 +47,7 @@ SLOW = (
     "tests/inference/test_mcmc.py",
     "tests/inference/test_mini_batches.py",
     "tests/inference/test_variational_by_products.py",
-    "tests/io/test_hif.py::test_what_was_read_is_written_again",
+    "tests/io/test_hif.py::test_what_",
     "tests/operators/test_laplacians.py",  # compiles
     "tests/operators/test_sharded.py",
     "tests/operators/test_workers.py",

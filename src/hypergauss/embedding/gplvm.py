@@ -36,7 +36,7 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
 from hypergauss.kernels.covariates import check_covariates
 from hypergauss.learning.priors import LogNormal
-from hypergauss.learning.search import Learned, climb, highest
+from hypergauss.learning.search import Learned, Limits, climb, highest
 from hypergauss.spectrum import cached_spectrum
 from hypergauss.spectrum.coordinates import spectral_coordinates
 
@@ -226,9 +226,9 @@ class HypergraphGPLVM(BaseEstimator):
         if self.solver_ == "sparse":
             inducing = choose_inducing(first, vertices, min(n_inducing, H.num_vertices))
         objective = LogPosterior(first, data, vertices, inducing)
-        options: dict[str, Any] = {"priors": self.priors, "max_iterations": max_iterations, "tolerance": _TOLERANCE}
         with progress(self.verbose) as report:
-            ends = {name: climb(objective, model, report=report, **options) for name, model in models.items()}
+            limits = Limits(max_iterations, _TOLERANCE, report=report)
+            ends = {name: climb(objective, model, limits, priors=self.priors) for name, model in models.items()}
         best = highest(list(ends.values()))
         warn_unless_converged(best, max_iterations)
         self.starts_ = _report(ends, best)
