@@ -23,25 +23,39 @@ settings.register_profile(
 )
 settings.load_profile("quick")
 
-#: Tests that start processes, a browser or a cluster, or run long chains and whole studies.
+#: Tests that start processes, a browser or a cluster, or run long chains and whole studies: folders, files, or tests by
+#: the beginning of their names.
 SLOW = (
     "tests/analysis",
     "tests/cli",
     "tests/embedding/test_gplvm.py",
     "tests/estimators/test_classifier.py",
+    "tests/estimators/test_fields.py",
+    "tests/estimators/test_markov.py",
+    "tests/estimators/test_measurements.py::test_counts_are_predicted_as_mixtures",
+    "tests/estimators/test_measurements.py::test_cross_validation_and_report",
     "tests/estimators/test_sklearn_rules",
+    "tests/estimators/test_summary.py::test_draws_a",
+    "tests/estimators/test_updating.py::test_a_classifier_that_took_in",
+    "tests/estimators/test_updating.py::test_new_vertices_have_calibrated_probabilities",
     "tests/experiments",
     "tests/factorisation",
+    "tests/hypergraph/test_hypergraph.py::test_a_million_by_a_million",
     "tests/inference/test_calibration.py",
+    "tests/inference/test_evidence_draws.py",
+    "tests/inference/test_markov_variational.py::test_a_classifier_asked_for_the_markov_solver",
     "tests/inference/test_mcmc.py",
     "tests/inference/test_mini_batches.py",
     "tests/inference/test_variational_by_products.py",
+    "tests/io/test_hif.py::test_what_",
+    "tests/operators/test_laplacians.py",  # compiles
     "tests/operators/test_sharded.py",
     "tests/operators/test_workers.py",
     "tests/contracts/test_settings.py",
     "tests/report",
     "tests/site",
     "tests/solvers/iterative",
+    "tests/solvers/markov",
     "tests/solvers/test_planning.py",
     "tests/storage",
     "tests/test_docs.py",

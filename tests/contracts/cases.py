@@ -60,7 +60,8 @@ KERNELS = {
     "matern on a graph": lambda H: Matern(Spectrum.of(H.clique_expansion()), 1.5, 2.0),
     "diffusion": lambda H: Diffusion(Spectrum.of(H), 3.0, variance=0.6),
     "bernstein, rising": lambda H: Bernstein(Spectrum.of(H), RISING),
-    "walk": lambda H: Walk(Spectrum.of(H), 1.7, variance=1.3),
+    # Not a whole number of steps, and enough of them for a polynomial of some tens of degrees.
+    "walk": lambda H: Walk(Spectrum.of(H), 5.5, variance=1.3),
     "shaped walk": lambda H: ShapedWalk(Spectrum.of(H), 1.2, WAVY, variance=0.8),
     "shaped walk on a graph": lambda H: ShapedWalk(Spectrum.of(H.clique_expansion()), 0.8, WAVY),
     "standardised": lambda H: Standardised(ShapedWalk(Spectrum.of(H), 1.2, WAVY, variance=1.4), 0.4),

@@ -89,7 +89,7 @@ def test_densities_on_a_log_scale_integrate_to_one_and_are_zero_below_zero(fitte
 def test_without_noise_the_spread_is_that_of_the_expected_measurement():
     m, v, noise = np.array([0.3]), np.array([0.5]), 0.2
     found = NormalPrediction(m, v, noise, TRANSFORMS["log"]).moments(include_noise=False)
-    z = np.linspace(-9, 9, 20001)
+    z = np.linspace(-9, 9, 2001)
     expected = np.exp(m + np.sqrt(v) * z + noise / 2)  # E(y | f)
     mean = integrate.trapezoid(expected * stats.norm.pdf(z), z)
     assert found.mean[0] == pytest.approx(mean, rel=1e-9)
@@ -192,11 +192,11 @@ def test_counts_are_predicted_as_mixtures_of_poissons_over_log_normal_rates(fitt
         assert np.allclose(np.exp(found), mass, atol=1e-9)
         quantiles = model.predict_quantiles(TEST[[at]])[0]
         assert quantiles.tolist() == [float(np.argmax(np.cumsum(mass) >= p - 1e-9)) for p in (0.05, 0.5, 0.95)]
-        mean, std = model.predict(TEST[[at]], return_std=True)
-        far = np.arange(4000.0)
-        every = np.exp(model.log_density(np.repeat(TEST[at], 4000), far))
-        assert mean[0] == pytest.approx((every * far).sum(), rel=1e-4)
-        assert std[0] == pytest.approx(np.sqrt((every * (far - mean[0]) ** 2).sum()), rel=1e-2)
+    mean, std = model.predict(TEST[:1], return_std=True)
+    far = np.arange(4000.0)
+    every = np.exp(model.log_density(np.repeat(TEST[0], 4000), far))
+    assert mean[0] == pytest.approx((every * far).sum(), rel=1e-4)
+    assert std[0] == pytest.approx(np.sqrt((every * (far - mean[0]) ** 2).sum()), rel=1e-2)
 
 
 def test_outliers_move_students_predictions_less_than_normal_ones(fitted):

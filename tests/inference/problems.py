@@ -2,12 +2,22 @@
 
 import numpy as np
 
-from hypergauss import Spectrum
+from hypergauss import HypergraphGPClassifier, Spectrum
+from hypergauss.datasets import load_zoo
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import best_sites
 from hypergauss.kernels import Matern
 from hypergauss.solvers import NaturalSites, solver_for
 from tests.hypergraphs import hypergraph_of_sizes
+
+ZOO = load_zoo()
+NAMES, LABELS = ZOO.hypergraph.vertices, ZOO.target.to_numpy()
+
+
+def zoo(inference, **settings):
+    """Return a classifier of animals with a kernel that is given."""
+    kernel = Matern(Spectrum.of(ZOO.hypergraph), 1.5, 2.0, variance=4.0)
+    return HypergraphGPClassifier(ZOO.hypergraph, kernel, inference=inference, **settings)
 
 
 def classification(likelihood, seed=0, n=25):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
 from hypergauss._progress import progress
 from hypergauss.embedding.covariances import Covariances
 from hypergauss.embedding.latent_derivatives import LatentDerivatives
-from hypergauss.embedding.memberships import Memberships, check_missing, expected, membership_rows
+from hypergauss.embedding.mapped import MappedVertices
+from hypergauss.embedding.memberships import Memberships, check_missing, expected
 from hypergauss.embedding.model import MapModel, Vertices
-from hypergauss.embedding.newcomers import Newcomers, Scene, newcomer_vectors, place, spreads
+from hypergauss.embedding.newcomers import Newcomers, Scene, spreads
 from hypergauss.embedding.objectives import LogPosterior
 from hypergauss.embedding.pivots import choose_inducing, choose_solver
 from hypergauss.embedding.prediction import condition_exactly, condition_on_inducing
@@ -34,9 +33,8 @@ from hypergauss.estimators.settings import check_flags, map_rules, refuse_idle
 from hypergauss.estimators.vertices import warn_unless_converged
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, Linear, Matern, SquaredExponential
-from hypergauss.kernels.covariates import check_covariates
 from hypergauss.learning.priors import LogNormal
-from hypergauss.learning.search import Learned, climb, highest
+from hypergauss.learning.search import Learned, Limits, climb, highest
 from hypergauss.spectrum import cached_spectrum
 from hypergauss.spectrum.coordinates import spectral_coordinates
 
@@ -49,14 +47,7 @@ LATENT_KERNELS: dict[str, Callable[[Any], Kernel]] = {
 }
 
 
-class Placement(NamedTuple):
-    """Coordinates of new vertices and their standard deviations, each of shape (n, Q)."""
-
-    coordinates: np.ndarray
-    std: np.ndarray
-
-
-class HypergraphGPLVM(BaseEstimator):
+class HypergraphGPLVM(MappedVertices):
     r"""Coordinates x_i ~ N(0, I) of the vertices under h_j | X ~ N(0, v K_XX * K_VV + sigma^2 I), column by column.
 
     The h_j are the columns of the incidence matrix as they are: the model has mean zero, like the paper's, and they
@@ -226,9 +217,9 @@ class HypergraphGPLVM(BaseEstimator):
         if self.solver_ == "sparse":
             inducing = choose_inducing(first, vertices, min(n_inducing, H.num_vertices))
         objective = LogPosterior(first, data, vertices, inducing)
-        options: dict[str, Any] = {"priors": self.priors, "max_iterations": max_iterations, "tolerance": _TOLERANCE}
         with progress(self.verbose) as report:
-            ends = {name: climb(objective, model, report=report, **options) for name, model in models.items()}
+            limits = Limits(max_iterations, _TOLERANCE, report=report)
+            ends = {name: climb(objective, model, limits, priors=self.priors) for name, model in models.items()}
         best = highest(list(ends.values()))
         warn_unless_converged(best, max_iterations)
         self.starts_ = _report(ends, best)
@@ -239,12 +230,6 @@ class HypergraphGPLVM(BaseEstimator):
     def fit_transform(self, H: Hypergraph, y: Any = None, *, missing: Any = None) -> np.ndarray:
         """Return the coordinates of the vertices, shape (N, Q)."""
         return self.fit(H, y, missing=missing).embedding_
-
-    def plot(self, classes: Any = None, *, ax: Any = None) -> Any:
-        """Draw the map with ellipses of uncertainty, coloured by class if classes are given, and return its Axes."""
-        from hypergauss.plotting.tasks import plot_map  # with matplotlib, which estimators do without
-
-        return plot_map(self, classes, ax)
 
     def _kernels_and_vertices(self, H: Hypergraph) -> tuple[tuple[Matern, Kernel | None], Vertices]:
         """Return the hypergraph kernel, the covariate kernel if there is one, and what they need of every vertex."""
@@ -316,71 +301,6 @@ class HypergraphGPLVM(BaseEstimator):
         self.kernel_ = model.hypergraph.scaled(float(model.variance))
         self.noise_variance_ = float(model.noise_variance)
         self.inducing_ = None if inducing is None else self._H.vertices[inducing]
-
-    # ---------------------------------------------------------------- what a fitted model tells
-
-    def transform(self, memberships: Any, *, covariates: Any = None, return_std: bool = False) -> Any:
-        """Place new vertices among the known ones, given their memberships; nothing is learned again.
-
-        Parameters
-        ----------
-        memberships : Hypergraph, DataFrame, or array of shape (n, M)
-            One row a new vertex, one column a hyperedge: by name (hyperedges not named have none of them), or in the
-            order of the hypergraph fitted. NaN where a membership is unknown.
-        covariates : array of shape (n, p)
-            Of the new vertices, if the model has covariates.
-        return_std : bool
-            Also return the standard deviation of each coordinate, given the known vertices.
-
-        Returns
-        -------
-        array of shape (n, Q), or a pair of them
-        """
-        check_is_fitted(self)
-        rows = membership_rows(self._H, memberships)
-        model = self.model_
-        vertices = Vertices(self._newcomer_vectors(rows), self._newcomer_covariates(covariates, len(rows)))
-        own = model.smooth_variances(vertices) + model.nugget(vertices)
-        smooth = model.smooth(vertices, self._anchors)
-        known = np.isfinite(rows)[:, self._edges]
-        values = np.where(known, rows[:, self._edges], 0.0)
-        placed = place(Scene(model, self._conditioned), Newcomers(values, known.astype(float), smooth, own))
-        if not return_std:
-            return placed.coordinates
-        return Placement(placed.coordinates, np.sqrt(np.diagonal(placed.covariances, axis1=1, axis2=2)))
-
-    def reconstruct(self) -> pd.DataFrame:
-        """Return E[H_ve | all other known entries of hyperedge e] for each vertex v and hyperedge e.
-
-        The higher, the more v belongs to e: it scores unknown memberships, and finds known ones that surprise. A
-        hyperedge without known members scores 0 everywhere.
-
-        Returns
-        -------
-        DataFrame, vertices x hyperedges
-        """
-        check_is_fitted(self)
-        scores = np.zeros(self._H.incidence.shape)
-        scores[:, self._edges] = self._conditioned.left_out
-        return pd.DataFrame(scores, index=self._H.vertices, columns=pd.Index(self._H.edges, tupleize_cols=False))
-
-    def _newcomer_vectors(self, rows: np.ndarray) -> np.ndarray:
-        shares = self._H.edge_degrees / self._H.num_vertices
-        return newcomer_vectors(self._H, self.model_.hypergraph.eigenspectrum, np.where(np.isnan(rows), shares, rows))
-
-    def _newcomer_covariates(self, covariates: Any, n: int) -> np.ndarray | None:
-        if (covariates is None) != (self._standardise is None):
-            state = "has no covariates" if self._standardise is None else "has covariates"
-            raise ValueError(f"`covariates` must be given if the model has them, and only then. This model {state}.")
-        if self._standardise is None:
-            return None
-        array = check_covariates(covariates)
-        if array.shape != (n, len(self._standardise.centre)):
-            raise ValueError(
-                f"`covariates` must have a row for each of the {n} new vertices and the "
-                f"{len(self._standardise.centre)} columns fitted. Got shape {array.shape}."
-            )
-        return self._standardise(array)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -59,9 +59,7 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count
     count : int
         Points to draw.
     """
-    model = attempt.learned.model
-    evaluate = Penalised(task.objective(attempt.solver, model, attempt.learned.state), model, task.priors_for(model))
-    curvature = curvature_at(evaluate, parameters.pack(model), parameters.bounds(model))
+    curvature = curvature_of(task, attempt)
     if not curvature.root.size:
         return Averaged((Point(1.0, attempt),), curvature)
     offsets, log_densities = curvature.points(count)
@@ -85,6 +83,13 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count
     kept = order[np.cumsum(weights[order]) - weights[order] < 1 - _WEIGHTLESS]
     total = weights[kept].sum()
     return Averaged(tuple(Point(float(weights[i] / total), found[i]) for i in kept), curvature)
+
+
+def curvature_of(task: Task, attempt: Attempt) -> Curvature:
+    """Return the normal approximation of the hyperparameters around a mode."""
+    model = attempt.learned.model
+    evaluate = Penalised(task.objective(attempt.solver, model, attempt.learned.state), model, task.priors_for(model))
+    return curvature_at(evaluate, parameters.pack(model), parameters.bounds(model))
 
 
 def _moved(task: Task, attempt: Attempt, offset: np.ndarray) -> tuple[Attempt, float]:

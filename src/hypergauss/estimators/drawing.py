@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.estimators.averaging import Averaged, Neighbour, Point
+from hypergauss.estimators.averaging import Averaged, Neighbour, Point, curvature_of
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.estimators.uncertainty import prior_variance
 from hypergauss.inference.mcmc.evidence import Height, HyperparameterDraws, sample_hyperparameters
-from hypergauss.learning.curvature import curvature_at
 from hypergauss.learning.search import Penalised
 
 #: Draws whose posteriors are mixed in predictions.
@@ -38,16 +37,15 @@ def draw(
     exponents : sequence of float
         The exponent of each; empty if none was searched for.
     """
-    model = attempt.learned.model
-    priors = task.priors_for(model)
-    evaluate = Penalised(task.objective(attempt.solver, model, attempt.learned.state), model, priors)
-    curvature = curvature_at(evaluate, parameters.pack(model), parameters.bounds(model))
+    model, curvature = attempt.learned.model, curvature_of(task, attempt)
     if not len(curvature.centre):
         only = np.zeros((1, 1))
         return Averaged((Point(1.0, attempt),), curvature), HyperparameterDraws(np.zeros((1, 1, 0)), {}, only)
     covariance = curvature.covariance
     held = np.diag(covariance) == 0
-    covariance[np.diag_indices_from(covariance)] += held * np.minimum(prior_variance(model, priors), _WIDEST**2)
+    covariance[np.diag_indices_from(covariance)] += held * np.minimum(
+        prior_variance(model, task.priors_for(model)), _WIDEST**2
+    )
     likely = [k for k, other in enumerate(neighbours) if other.height > max(o.height for o in neighbours) - _FAR]
     neighbours, exponents = [neighbours[k] for k in likely], [exponents[k] for k in likely if exponents]
     found = sample_hyperparameters(

@@ -93,6 +93,28 @@ class EstimatedObjective(Objective):
         return self.local_model(model)[:2]
 
 
+class Limits(NamedTuple):
+    """How far a search goes, whatever it climbs by.
+
+    Attributes
+    ----------
+    max_iterations : int
+        Of L-BFGS, or evaluations of an estimate; with 0 a start is only evaluated.
+    tolerance : float or None
+        The gain of an iteration, or that an estimate foresees, for each number observed, that ends it; None for the
+        objective's own.
+    worthless_below : float
+        It is given up where it cannot be expected to reach this.
+    report : callable or None
+        Called with a line of text after each iteration.
+    """
+
+    max_iterations: int
+    tolerance: float | None = None
+    worthless_below: float = -np.inf
+    report: Callable[[str], None] | None = None
+
+
 class Learned(NamedTuple):
     """The outcome of learning.
 
@@ -157,38 +179,29 @@ def maximise(
         others = _random_starts(first, parameters.bounds(model), loss, n_starts - 1, np.random.default_rng(seed))
         starts += [parameters.unpack(model, theta) for theta in others]
         tried = loss.evaluations
-    options: dict[str, Any] = {"priors": priors, "max_iterations": max_iterations, "tolerance": tolerance}
-    ends = [climb(objective, s, worthless_below=worthless_below, report=report, **options) for s in starts]
+    limits = Limits(max_iterations, tolerance, worthless_below, report)
+    ends = [climb(objective, start, limits, priors=priors) for start in starts]
     return highest(ends)._replace(n_evaluations=tried + sum(end.n_evaluations for end in ends))
 
 
 def climb(
-    objective: Objective,
-    model: Parametrised,
-    *,
-    priors: Mapping[str, LogNormal] | None = None,
-    max_iterations: int = 200,
-    tolerance: float | None = None,
-    worthless_below: float = -np.inf,
-    report: Callable[[str], None] | None = None,
+    objective: Objective, model: Parametrised, limits: Limits, *, priors: Mapping[str, LogNormal] | None = None
 ) -> Learned:
     """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
-
-    It ends when an iteration gains less than ``tolerance`` (the objective's own if not given) for each number observed,
-    or where an estimate foresees no larger gain.
 
     A start where the objective is not finite ends where it began, with an objective of minus infinity.
     """
     matched = match_priors(model, check_priors(priors))
     loss = _Loss(objective, model, matched)
     theta = parameters.pack(model)
-    if max_iterations > 0:
+    if limits.max_iterations > 0:
         theta = _within(model, theta)
-    limits = parameters.bounds(model)
-    if isinstance(objective, EstimatedObjective):
-        end = _ascend_estimate(loss, theta, limits, max_iterations, tolerance, worthless_below, report)
+    if limits.max_iterations == 0 or not len(theta):
+        end = _evaluated(loss, theta)
+    elif isinstance(objective, EstimatedObjective):
+        end = _ascend_estimate(loss, theta, limits)
     else:
-        end = _ascend(loss, theta, limits, max_iterations, tolerance, worthless_below, report)
+        end = _ascend(loss, theta, limits)
     reached = loss.model(end.theta)
     return Learned(
         model=reached,
@@ -220,7 +233,7 @@ def top_of(objective: Objective, starts: Sequence[Parametrised], priors: Matched
     for model in starts:
         loss = _Loss(objective, model, priors)
         theta = _within(model, parameters.pack(model))
-        ends.append(_ascend(loss, theta, parameters.bounds(model), _ENOUGH, None, -np.inf, None))
+        ends.append(_ascend(loss, theta, Limits(_ENOUGH)) if len(theta) else _evaluated(loss, theta))
     return max(ends, key=lambda end: end.value)
 
 
@@ -306,27 +319,17 @@ def _within(model: Parametrised, theta: np.ndarray) -> np.ndarray:
     return np.clip(theta, limits[:, 0], limits[:, 1])
 
 
-def _ascend(
-    loss: _Loss,
-    start: np.ndarray,
-    limits: np.ndarray,
-    max_iterations: int,
-    tolerance: float | None,
-    worthless_below: float,
-    report: Callable[[str], None] | None,
-) -> Ascent:
+def _ascend(loss: _Loss, start: np.ndarray, limits: Limits) -> Ascent:
     """Follow one start to the end by L-BFGS, or to where it has become clear that it leads to nothing."""
     scale = loss.scale
-    if max_iterations == 0 or not len(start):
-        return _evaluated(loss, start)
     trace: list[float] = []
     lowest = (np.inf, start)
-    tell = _teller(report)
+    tell = _teller(limits.report)
 
     def follow(intermediate_result: Any) -> None:
         trace.append(-float(intermediate_result.fun) / scale)
         tell(trace[-1])
-        if trace[-1] + _HOPE * (trace[-1] - trace[-2]) < worthless_below:
+        if trace[-1] + _HOPE * (trace[-1] - trace[-2]) < limits.worthless_below:
             raise StopIteration
 
     def watched(theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -338,12 +341,13 @@ def _ascend(
             lowest = (value, theta.copy())
         return value, gradient
 
-    enough = loss.objective.least_gain if tolerance is None else tolerance
-    options = {"maxiter": max_iterations, "ftol": enough, "gtol": 1e-6}
-    result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=limits, callback=follow, options=options)
+    enough = loss.objective.least_gain if limits.tolerance is None else limits.tolerance
+    options = {"maxiter": limits.max_iterations, "ftol": enough, "gtol": 1e-6}
+    ranges = parameters.bounds(loss.template)
+    result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=ranges, callback=follow, options=options)
     # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
     stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
-    converged = bool(result.success) or (stalled and result.nit < max_iterations)
+    converged = bool(result.success) or (stalled and result.nit < limits.max_iterations)
     # The search may end on a point that could not be evaluated, where the gradient is zero; the lowest seen counts.
     value, theta = lowest
     height = -np.inf if value >= _FAILED else -value / scale
@@ -353,30 +357,21 @@ def _ascend(
         np.array(trace),
         converged and result.fun <= loss.worst,
         str(result.message),
-        is_exhausted=result.nit >= max_iterations,
+        is_exhausted=result.nit >= limits.max_iterations,
     )
 
 
-def _ascend_estimate(
-    loss: _Loss,
-    start: np.ndarray,
-    limits: np.ndarray,
-    max_iterations: int,
-    tolerance: float | None,
-    worthless_below: float,
-    report: Callable[[str], None] | None,
-) -> Ascent:
+def _ascend_estimate(loss: _Loss, start: np.ndarray, limits: Limits) -> Ascent:
     """Follow one start to the end where only gradients can be trusted to the last digit."""
-    if max_iterations == 0 or not len(start):
-        return _evaluated(loss, start)
+    tolerance = limits.tolerance
     return climb_by_gradients(
         loss.local_model,
         [start, *loss.objective.further_starts(loss.model(start), loss.priors)],  # type: ignore[attr-defined]
-        limits,
-        max_iterations=max_iterations,
-        worthless_below=worthless_below,
+        parameters.bounds(loss.template),
+        max_iterations=limits.max_iterations,
+        worthless_below=limits.worthless_below,
         least_gain=lambda: (loss.objective.least_gain if tolerance is None else tolerance) / loss.scale,
-        follow=_teller(report),
+        follow=_teller(limits.report),
     )
 
 
