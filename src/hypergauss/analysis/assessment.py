@@ -85,6 +85,7 @@ def assess(
     levels = None if isinstance(model, HypergraphGPClassifier) else model.levels_
     has_labels = is_classifier or levels is not None
     targets = _checks.labels("y", targets, missing="Leave those out.") if has_labels else np.asarray(targets)
+    _checks.same_length("X", len(names), "y", len(targets))
     folds = _checks.count("folds", folds, least=2, most=len(names), why="each fold holds out a vertex at least")
     memberships = _memberships(model)
     rows = model._rows(names)

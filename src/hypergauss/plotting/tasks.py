@@ -48,6 +48,7 @@ def plot_map(model: Any, classes: Any, ax: Axes | None) -> Axes:
         raise ValueError("A map to draw has two coordinates at least. The model has 1. Fit it with `n_components=2`.")
     ellipses = np.stack([np.diag(spread**2) for spread in std])
     kinds = np.full(len(X), "") if classes is None else np.asarray(classes)
+    _checks.same_length("vertices", len(X), "classes", len(kinds))
     return draw_map(X, kinds, covariances=ellipses, hulls=False, legend=classes is not None, ax=_large(ax))
 
 
