@@ -50,6 +50,10 @@ class Assessment(NamedTuple):
         by = self.scores.drop(columns="fold").groupby("method", sort=False)
         return pd.concat({"mean": by.mean(), "error": by.sem()}, axis=1)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary."""
+        return str(self.summary().to_html(float_format="{:.3f}".format))
+
 
 def assess(
     model: HypergraphGPRegressor | HypergraphGPClassifier,

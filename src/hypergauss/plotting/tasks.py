@@ -52,6 +52,14 @@ def plot_map(model: Any, classes: Any, ax: Axes | None) -> Axes:
     return draw_map(X, kinds, covariances=ellipses, hulls=False, legend=classes is not None, ax=_large(ax))
 
 
+def plot_ratings(model: Any, users: Any, items: Any, ratings: Any, ax: Axes | None) -> Axes:
+    """Draw ratings against the predictions of a fitted `KPMF`."""
+    observed = _checks.finite_array("ratings", ratings, missing="Leave pairs that are not rated out.")
+    mean, std = model.predict(users, items, return_std=True)
+    _checks.same_length("users", len(mean), "ratings", len(observed))
+    return predicted_against_observed(observed, mean, std, ax=_large(ax))
+
+
 def _values(model: Any, names: list[Any], y: Any, ax: Axes | None) -> Axes:
     """Draw observations against predictions; those that the model has seen are predicted from all others."""
     left_out = model.leave_one_out()
