@@ -59,12 +59,18 @@ def flag(name: str, value: Any) -> bool:
 
 def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
     """Return ``values`` as a float array without NaN or infinity; ``missing`` is the next step."""
+    no_mask(name, values, missing=missing)
     try:
         given = np.asarray(values)
         array = np.asarray(given.real, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"`{name}` must hold numbers. {error}.") from error
     no_complex(name, given)
+    if given.dtype.kind in "mM":
+        raise TypeError(
+            f"`{name}` must hold numbers. Got {given.dtype}, whose numbers depend on how it is stored. Choose a "
+            "unit: for days, `(dates - dates.min()) / pd.Timedelta('1D')`."
+        )
     bad = np.argwhere(~np.isfinite(array))
     if len(bad):
         where = tuple(int(i) for i in bad[0])
@@ -74,6 +80,12 @@ def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
             f"{others(len(bad) - 1)}. {missing}"
         )
     return array
+
+
+def no_mask(name: str, values: Any, *, missing: str) -> None:
+    """Refuse an array with masked entries, which NumPy would unmask; ``missing`` is the next step."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"`{name}` must not contain masked entries. Got {np.ma.count_masked(values):,}. {missing}")
 
 
 def no_complex(name: str, values: Any) -> None:
@@ -104,6 +116,7 @@ def labels(name: str, values: Any, *, missing: str) -> np.ndarray:
     """
     import pandas as pd  # workers of a cluster, which import this module, do without
 
+    no_mask(name, values, missing=missing)
     if isinstance(values, list | tuple) and any(isinstance(value, tuple) for value in values):
         array = np.fromiter(values, dtype=object, count=len(values))
     elif isinstance(values, list | tuple) and any(isinstance(value, str) for value in values):

@@ -60,6 +60,7 @@ def test_the_summary_is_mean_and_standard_error_over_folds(regression):
     assert found.summary().loc[MODEL, ("mean", "R2")] == pytest.approx(own.mean())
     assert found.summary().loc[MODEL, ("error", "R2")] == pytest.approx(own.std(ddof=1) / 2)
     assert list(found.summary().index) == [MODEL, LINEAR, CONSTANT]
+    assert f"<td>{own.mean():.3f}</td>" in found._repr_html_()
 
 
 def test_the_fitted_model_is_not_changed(regression):

@@ -1,6 +1,7 @@
 """What newcomers stumbled over: files without options, plain lists, and a command that says what it understood."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,12 @@ def test_directions_are_read_and_said_to_be_ignored(capsys):
     assert "The model ignores the directions of 1 membership" in capsys.readouterr().out
     assert main(["info", "flow.json"]) == 0
     assert "directions of 1 membership" in capsys.readouterr().out
+
+
+def test_a_table_that_goes_to_a_file_keeps_each_figure_on_its_line(capsys):
+    assert main(["fit", "edges.csv", "labels.csv", "--folds", "2", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"│ hypergraph GP +(│ +-?\d\.\d{3} ± \S+ ){4}│\n", shown), shown
 
 
 def test_progress_counts_folds_and_says_how_long_they_will_take(capsys):

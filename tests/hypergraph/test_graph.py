@@ -43,3 +43,10 @@ def test_bad_adjacency_is_named_with_its_rule(adjacency, message):
 def test_unknown_vertices_are_told():
     with pytest.raises(ValueError, match=r"must belong to the graph \(3 vertices\). Got 7"):
         Graph(PATH).vertex_rows([7])
+
+
+def test_a_notebook_shows_what_it_counts():
+    shown = Graph([[0, 2.0, 0], [2.0, 0, 0], [0, 0, 0]])._repr_html_()
+    for text in ("<caption>Graph</caption>", ">vertices<", ">3<", ">edges<", ">1<", ">2 to 2<", ">isolated vertices<"):
+        assert text in shown
+    assert ">-<" in Graph([[0.0]])._repr_html_()

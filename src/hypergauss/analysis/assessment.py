@@ -50,6 +50,10 @@ class Assessment(NamedTuple):
         by = self.scores.drop(columns="fold").groupby("method", sort=False)
         return pd.concat({"mean": by.mean(), "error": by.sem()}, axis=1)
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the summary."""
+        return str(self.summary().to_html(float_format="{:.3f}".format))
+
 
 def assess(
     model: HypergraphGPRegressor | HypergraphGPClassifier,
@@ -85,6 +89,7 @@ def assess(
     levels = None if isinstance(model, HypergraphGPClassifier) else model.levels_
     has_labels = is_classifier or levels is not None
     targets = _checks.labels("y", targets, missing="Leave those out.") if has_labels else np.asarray(targets)
+    _checks.same_length("X", len(names), "y", len(targets))
     folds = _checks.count("folds", folds, least=2, most=len(names), why="each fold holds out a vertex at least")
     memberships = _memberships(model)
     rows = model._rows(names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -26,6 +27,8 @@ from hypergauss.storage.models import save
 
 PREDICTIONS, REPORT, METRICS, MODEL = "predictions.csv", "report.html", "metrics.json", "model.hypergauss"
 RESULTS = (PREDICTIONS, REPORT, METRICS, MODEL)
+#: Of a table in a file or a pipe, where no screen breaks its figures.
+_WIDTH = 110
 
 
 def fit(options: argparse.Namespace) -> None:
@@ -161,7 +164,9 @@ def _tell(
         summary = assessment.summary()
         columns = list(summary["mean"].columns)
         rows = [[method, *(_score(summary.loc[method], name) for name in columns)] for method in summary.index]
-        Console().print(make_table(f"Held-out {problem.target.name}", ["method", *columns], rows))
+        Console(width=None if sys.stdout.isatty() else _WIDTH).print(
+            make_table(f"Held-out {problem.target.name}", ["method", *columns], rows)
+        )
     say(f"What was learned:\n{model.summary()}")
     say(f"Predictions: {options.out / PREDICTIONS}")
     say(f"Report:      {options.out / REPORT}")

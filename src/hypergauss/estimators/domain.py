@@ -35,9 +35,11 @@ class Domain(NamedTuple):
             raise ValueError("`H` must hold at least one relation. Got an empty dict.")
         for name, relation in relations.items():
             if not isinstance(relation, Hypergraph | Graph):
+                kind = f"{type(relation).__module__}.{type(relation).__name__}".removeprefix("builtins.")
                 raise TypeError(
-                    f"`H` must be a Hypergraph, a Graph, or a dict of them. Got {type(relation).__name__} for {name!r}."
-                    " Build one with `Hypergraph.from_edges`, `from_incidence` or `from_table`."
+                    f"`H` must be a Hypergraph, a Graph, or a dict of them. Got {kind} for {name!r}. Build one with "
+                    "`Hypergraph.from_edges`, `from_incidence` or `from_table`, or bring it in with `from_networkx`, "
+                    "`from_xgi` or `from_hypernetx`."
                 )
         names = [str(name) for name in relations]
         if len(set(names)) < len(names) or {COVARIATES, SMOOTHED} & set(names):
@@ -74,12 +76,12 @@ class Domain(NamedTuple):
                     stacklevel=4,  # who called `fit`
                 )
 
-    def rows(self, names: Iterable[Any]) -> np.ndarray:
+    def rows(self, names: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
         """Return the position of each named vertex."""
         return locate(
             self.vertices,
             names,
-            argument="vertices",
+            argument=argument,
             owner=f"the hypergraph ({len(self.vertices):,} vertices)",
             cure="Add them with `Hypergraph.from_edges(..., vertices=...)`.",
         )

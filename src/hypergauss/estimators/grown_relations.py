@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -94,7 +94,7 @@ def _joined(H: Relation, memberships: Any) -> tuple[Hypergraph, list[Any]]:
     _check_new(list(memberships), H.vertices)
     by_edge: dict[Any, dict[Any, float]] = {}
     for vertex, edges in memberships.items():
-        if isinstance(edges, str | bytes):
+        if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
             raise TypeError(f"Hyperedges must come in a list. Got {edges!r} for {plain(vertex)!r}: pass [{edges!r}].")
         for edge in edges:
             by_edge.setdefault(edge, {})[vertex] = edges[edge] if isinstance(edges, Mapping) else 1.0

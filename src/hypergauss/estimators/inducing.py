@@ -33,7 +33,7 @@ def check_inducing(inducing: Any, domain: Domain, seed: int) -> SpectralFeatures
         if not hypergraphs:
             raise ValueError("`inducing` as a number needs a hypergraph to select from. Got graphs: name the vertices.")
         inducing = select_inducing_vertices(hypergraphs[0], count, random_state=seed)
-    rows = domain.rows(inducing)
+    rows = domain.rows(inducing, argument="inducing")
     if len(rows) == 0 or len(np.unique(rows)) < len(rows):
         raise ValueError(f"`inducing` must name different vertices, at least one. Got {len(rows)} names, some twice.")
     return rows

@@ -24,6 +24,13 @@ def check_labels(y: Any) -> np.ndarray:
     if not isinstance(y, list | tuple) and np.ndim(y) == 2 and np.shape(y)[1] == 1:
         y = column_or_1d(y, warn=True)
     labels = _checks.labels("y", y, missing="Leave unlabelled vertices out: they are what is predicted.")
+    alike: dict[str, Any] = {}
+    for label in set(labels.tolist()) if labels.dtype == object else ():
+        if alike.setdefault(str(label), label) != label:
+            raise TypeError(
+                f"`y` must hold labels that differ in more than their kind. Got {alike[str(label)]!r} and {label!r}, "
+                "which would be two classes. Turn all of them into text, or all into numbers."
+            )
     fractions = labels[labels != np.round(labels)] if labels.dtype.kind == "f" else labels[:0]
     if len(fractions):
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from hypergauss.factorisation.convergence import identified
+from hypergauss.factorisation.convergence import identified, summarised
 from hypergauss.factorisation.mode import Mode
 from hypergauss.factorisation.named_predictions import Prediction, as_draw, together
 from hypergauss.factorisation.predictive import Kept, Predictive, Scale
@@ -102,6 +102,20 @@ class Answers:
         factors' products and of the noise, and the thresholds.
         """
         return identified(self._kept(), self._explained(), self.likelihood)
+
+    def summary(self) -> pd.DataFrame:
+        """Return what was learned: mean, 90% interval and R-hat of what the ratings identify, a row each.
+
+        These are the variances of users' and items' biases, of the factors' products and of the noise, or the
+        thresholds of grades, on the scale where ratings have variance 1 (or the noise, under the ordered probit).
+        """
+        return summarised(self._kept(), self._explained(), self.likelihood)
+
+    def plot(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike, *, ax: Any = None) -> Any:
+        """Draw predictions with 90% intervals against ratings, best those held out, and return its Axes."""
+        from hypergauss.plotting.tasks import plot_ratings  # with matplotlib, which estimators do without
+
+        return plot_ratings(self, users, items, ratings, ax)
 
     def relation_weights(self) -> pd.DataFrame:
         """Return mean and standard deviation of each relation's weight, as a multiple of a column's variance."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
@@ -15,6 +16,8 @@ from hypergauss.factorisation.ratings import Ratings
 if TYPE_CHECKING:
     from arviz import InferenceData
 
+#: The ends of intervals that are told.
+ENDS = (0.05, 0.95)
 #: Pairs whose predictions stand for all.
 _WATCHED = 50
 
@@ -77,6 +80,24 @@ def _of_chain(
     if graded:
         return found | {"thresholds": unit[:, None] * (chain.thresholds - middle[:, None])}
     return found | {"noise_variance": chain.noise_variance * np.exp(relative)}
+
+
+def summarised(chains: list[Kept], ratings: Ratings, likelihood: str) -> pd.DataFrame:
+    """Return mean, 90% interval and R-hat of what is watched, predictions aside, by name."""
+    rows = {}
+    for name, draws in watched(chains, ratings, likelihood).items():
+        if name == "prediction":
+            continue
+        entries = draws.reshape(*draws.shape[:2], -1)
+        parts = ("of users", "of items") if name == "bias_variance" else [str(at + 1) for at in range(entries.shape[2])]
+        for at, told in enumerate(rhat(entries)):
+            whole = name.replace("_", " ")
+            rows[whole if entries.shape[2] == 1 else f"{whole.removesuffix('s')} {parts[at]}"] = [
+                entries[:, :, at].mean(),
+                *np.quantile(entries[:, :, at], ENDS),
+                told,
+            ]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["mean", "lower", "upper", "R-hat"])
 
 
 def worst_rhat(chains: list[Kept], ratings: Ratings, likelihood: str) -> float:

@@ -24,9 +24,9 @@ from hypergauss.factorisation.growth import Growth
 from hypergauss.factorisation.implicit import check_given, with_unobserved
 from hypergauss.factorisation.mode import Mode, find_mode
 from hypergauss.factorisation.predictive import Kept
-from hypergauss.factorisation.ratings import Ratings, tabulate
+from hypergauss.factorisation.ratings import Ratings, check_order, tabulate
 from hypergauss.factorisation.settings import check_bounds, check_settings
-from hypergauss.factorisation.sides import check_priors, check_relations
+from hypergauss.factorisation.sides import check_priors, check_relations, check_told
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import as_list
 from hypergauss.learning.priors import LogNormal
@@ -250,7 +250,10 @@ class KPMF(Growth, BaseEstimator):
         named.append(check_relations("item_relations", self.item_relations))
         more = [[hypergraph.vertices for hypergraph in relations.values()] for relations in named]
         given = check_bounds(self.bounds)
+        check_order(users, items, ratings)
         names = as_list(users), as_list(items)
+        for argument, relations, own in zip(("user_relations", "item_relations"), named, names, strict=True):
+            check_told(argument, relations, own)
         values = check_given(ratings, self.likelihood, len(names[0]))
         table = tabulate(*names, values, bounds=given, more_users=more[0], more_items=more[1])
         observed = (float(table.values.min()), float(table.values.max()))

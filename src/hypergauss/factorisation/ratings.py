@@ -77,6 +77,19 @@ def views(ratings: Ratings, dtype: DTypeLike) -> tuple[View, View]:
     return View(by_user, np.arange(by_user.nnz)), View(ones, by_item.data)
 
 
+def check_order(users: object, items: object, ratings: object) -> None:
+    """Refuse columns of pandas whose indexes disagree: paired by position, they would be of different rows."""
+    columns = {"users": users, "items": items, "ratings": ratings}
+    indexed = {name: column.index for name, column in columns.items() if isinstance(column, pd.Series)}
+    first = next(iter(indexed), "")
+    for name, index in indexed.items():
+        if not index.equals(indexed[first]):
+            raise ValueError(
+                f"`{first}` and `{name}` must have one index, that of their rows. Got two. Take the columns of one "
+                "table, or if they stand in one order, `.to_numpy()` of each."
+            )
+
+
 def tabulate(
     users: Iterable[Hashable],
     items: Iterable[Hashable],

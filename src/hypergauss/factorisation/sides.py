@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,7 @@ from hypergauss import _checks
 from hypergauss.factorisation.ratings import Ratings
 from hypergauss.factorisation.spectral_prior import Grid, Modes, Relations, Side
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import plain
 from hypergauss.learning.priors import LogNormal
 from hypergauss.spectrum import Spectrum, normalised_incidence
 
@@ -120,6 +121,18 @@ def check_relations(argument: str, relations: object) -> dict[str, Hypergraph]:
                 "columns with `Hypergraph.from_attributes(frame)`."
             )
     return dict(relations)
+
+
+def check_told(argument: str, relations: Mapping[str, Hypergraph], rated: Iterable[Hashable]) -> None:
+    """Refuse a relation that tells of nobody in the ratings: as a rule its names are written in another way."""
+    known = frozenset(rated)
+    for name, hypergraph in relations.items():
+        if known.isdisjoint(hypergraph.vertices):
+            first, other = plain(next(iter(hypergraph.vertices), None)), plain(next(iter(rated), None))
+            raise ValueError(
+                f"`{argument}[{name!r}]` must tell of some that were rated. Got names such as {first!r}, where the "
+                f"ratings have {other!r}. Write both alike: 7 and '7' are different names."
+            )
 
 
 def check_priors(priors: Mapping[str, LogNormal] | None) -> dict[str, LogNormal]:

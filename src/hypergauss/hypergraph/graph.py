@@ -10,6 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
+from hypergauss._views import html_table
 from hypergauss.hypergraph.frozen import freeze_sparse
 from hypergauss.hypergraph.names import locate, make_index
 
@@ -84,6 +85,17 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Graph, (self._adjacency, self._vertices))  # through the constructor, which freezes
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        weights = self._adjacency.data
+        rows = {
+            "vertices": f"{self.num_vertices:,}",
+            "edges": f"{self.num_edges:,}",
+            "weights": f"{weights.min():.4g} to {weights.max():.4g}" if len(weights) else "-",
+            "isolated vertices": f"{int((self.vertex_degrees == 0).sum()):,}",
+        }
+        return html_table("Graph", rows)
 
     def __repr__(self) -> str:
         edges = self.num_edges

@@ -10,6 +10,7 @@ import pandas as pd
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
+from hypergauss import _checks
 from hypergauss.hypergraph import assembly, growth, views
 from hypergauss.hypergraph.attributes import Attributes, copied
 from hypergauss.hypergraph.frozen import freeze, freeze_sparse
@@ -294,7 +295,7 @@ class Hypergraph:
         joint = sp.csr_array((self._incidence * self._weights) @ self._incidence.T)
         joint = sp.csr_array(joint - sp.diags_array(joint.diagonal()))
         joint.eliminate_zeros()
-        if not weighted:
+        if not _checks.flag("weighted", weighted):
             joint.data[:] = 1.0
         return Graph(joint, vertices=self._vertices)
 

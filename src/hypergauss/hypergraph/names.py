@@ -22,6 +22,8 @@ def as_list(names: Iterable[Any]) -> list[Any] | np.ndarray | pd.Index:
     """Return names as a flat sequence; a single column (n, 1) of names counts as flat."""
     if isinstance(names, str | bytes):
         raise TypeError(f"Names must come in a list or array. Got the single string {names!r}: pass [{names!r}].")
+    if isinstance(names, set | frozenset):
+        raise TypeError("Names must come in an order, as answers do. Got a set: pass `sorted(...)` or a list.")
     if isinstance(names, pd.MultiIndex):
         return list(names)
     if isinstance(names, pd.Index):

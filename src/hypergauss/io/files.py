@@ -23,6 +23,8 @@ _WAITING: ContextVar[list[tuple[Path, Path]] | None] = ContextVar("waiting", def
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that is there, or say what is there instead."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"`path` must name a file. Got {type(path).__name__}.")
     found = Path(path)
     if found.is_dir():
         inside = sorted(item.name for item in found.iterdir() if item.is_file())[:3]

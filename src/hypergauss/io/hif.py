@@ -22,6 +22,7 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph.names import plain
 from hypergauss.io.files import existing_file, read_text, written_whole
+from hypergauss.io.given import check_hypergraph
 
 _NETWORK_TYPES = ("undirected", "directed", "asc")
 _DIRECTIONS = ("head", "tail")
@@ -154,6 +155,7 @@ def write_hif(H: Hypergraph, path: str | os.PathLike[str], *, names: Callable[[A
 
 def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) -> dict[str, Any]:
     """Return the content of a HIF file that describes a hypergraph."""
+    check_hypergraph(H)
     notes: Attributes = H.attributes
     vertices, edges = (_hif_names(index, names) for index in (H.vertices, H.edges))
     matrix = H.incidence.tocoo()

@@ -8,6 +8,7 @@ import numpy as np
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.io.given import check_hypergraph
 
 
 class HyperedgeIndex(NamedTuple):
@@ -83,6 +84,7 @@ def to_hyperedge_index(H: Hypergraph) -> HyperedgeIndex:
     array([[0, 1, 1],
            [0, 0, 1]])
     """
+    check_hypergraph(H)
     matrix = H.incidence.tocoo()
     order = np.lexsort((matrix.row, matrix.col))
     pairs = np.stack([matrix.row[order], matrix.col[order]]).astype(np.int64)

@@ -13,6 +13,7 @@ import pandas as pd
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
+from hypergauss.io.given import check_hypergraph
 
 
 def from_hypernetx(network: Any) -> Hypergraph:
@@ -54,6 +55,7 @@ def from_hypernetx(network: Any) -> Hypergraph:
 
 def to_hypernetx(H: Hypergraph) -> Any:
     """Return a `hypernetx.Hypergraph` with the same names, cell weights, edge weights and properties."""
+    check_hypergraph(H)
     hypernetx = _checks.optional("hypernetx", "hypernetx")
     notes: Attributes = H.attributes
     matrix = H.incidence.tocoo()

@@ -9,6 +9,7 @@ import numpy as np
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
+from hypergauss.io.given import check_hypergraph
 
 #: The first part of a node's name where a vertex and a hyperedge have the same.
 _SIDES = ("vertex", "edge")
@@ -71,6 +72,7 @@ def to_networkx(H: Hypergraph) -> Any:
     Weights other than 1 become the attribute "weight". If a vertex and a hyperedge have the same name, nodes are named
     ("vertex", name) and ("edge", name), which `from_networkx` understands.
     """
+    check_hypergraph(H)
     networkx = _checks.optional("networkx", "networkx")
     notes: Attributes = H.attributes
     vertices, edges = H.vertices.tolist(), H.edges.tolist()

@@ -26,6 +26,7 @@ from hypergauss.io.frames import (
     parquet_errors,
     read_frame,
 )
+from hypergauss.io.given import check_hypergraph
 from hypergauss.io.notes import membership_notes
 from hypergauss.io.numbering import number_text
 
@@ -157,6 +158,7 @@ def write_table(H: Hypergraph, path: str | os.PathLike[str], *, vertex: str = "v
 
     Isolated vertices, empty hyperedges and hyperedge weights have no place in such a table: `write_hif` keeps all.
     """
+    check_hypergraph(H)
     target = Path(path)
     frame = H.to_frame(vertex=vertex, edge=edge)
     if (frame["weight"] == 1.0).all():

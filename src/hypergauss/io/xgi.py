@@ -9,6 +9,7 @@ from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.hypergraph.names import plain
+from hypergauss.io.given import check_hypergraph
 
 
 def from_xgi(network: Any) -> Hypergraph:
@@ -57,6 +58,7 @@ def to_xgi(H: Hypergraph) -> Any:
     Weights w(e) other than 1, and those of vertices, become the attribute "weight". XGI has no place for weights of
     memberships, nor for directions of some memberships only, and a hypergraph with either is refused.
     """
+    check_hypergraph(H)
     xgi = _checks.optional("xgi", "xgi")
     if (H.incidence.data != 1.0).any():
         raise ValueError(

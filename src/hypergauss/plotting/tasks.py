@@ -48,7 +48,16 @@ def plot_map(model: Any, classes: Any, ax: Axes | None) -> Axes:
         raise ValueError("A map to draw has two coordinates at least. The model has 1. Fit it with `n_components=2`.")
     ellipses = np.stack([np.diag(spread**2) for spread in std])
     kinds = np.full(len(X), "") if classes is None else np.asarray(classes)
+    _checks.same_length("vertices", len(X), "classes", len(kinds))
     return draw_map(X, kinds, covariances=ellipses, hulls=False, legend=classes is not None, ax=_large(ax))
+
+
+def plot_ratings(model: Any, users: Any, items: Any, ratings: Any, ax: Axes | None) -> Axes:
+    """Draw ratings against the predictions of a fitted `KPMF`."""
+    observed = _checks.finite_array("ratings", ratings, missing="Leave pairs that are not rated out.")
+    mean, std = model.predict(users, items, return_std=True)
+    _checks.same_length("users", len(mean), "ratings", len(observed))
+    return predicted_against_observed(observed, mean, std, ax=_large(ax))
 
 
 def _values(model: Any, names: list[Any], y: Any, ax: Axes | None) -> Axes:

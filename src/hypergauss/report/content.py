@@ -42,6 +42,11 @@ def page_content(
     if not is_classifier and not model._flat:
         raise ValueError("The report is about one target. Got a model of several. Fit them one by one.")
     domain = Domain.of(model.H)
+    if not isinstance(observed, Mapping | pd.Series):
+        raise TypeError(
+            f"`observed` must be a Series indexed by vertex, or a dict. Got {type(observed).__name__}. Pass "
+            "`dict(zip(vertices, y))`."
+        )
     known = pd.Series(observed) if isinstance(observed, Mapping) else observed
     rows = model._rows(known.index)
     seen = np.unique(rows)
