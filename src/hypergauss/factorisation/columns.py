@@ -56,7 +56,7 @@ class Columns(ABC):
 
 
 class Basis:
-    """Eigenvectors U, shape (N, r), beside features B_r of hyperedges of relations, shape (N, Q): no hyperparameter in it.
+    """Eigenvectors U, shape (N, r), and features B_r of relations' hyperedges, shape (N, Q): no hyperparameter in them.
 
     Few features are held as a full matrix beside U, and all products are of one matrix.
     """
@@ -107,11 +107,11 @@ class LeadingBlock:
         """
         size, count = len(gram), self._count
         pairs = _weighted(self._products, gram)
-        whole = np.empty((count, size, count, size))
-        whole[self._first, :, self._second] = pairs.transpose(2, 0, 1)
-        whole[self._second, :, self._first] = pairs.transpose(2, 0, 1)
-        whole *= deviations[:, :, None, None] * deviations
-        whole = whole.reshape(count * size, count * size)
+        between = np.empty((count, size, count, size))
+        between[self._first, :, self._second] = pairs.transpose(2, 0, 1)
+        between[self._second, :, self._first] = pairs.transpose(2, 0, 1)
+        between *= deviations[:, :, None, None] * deviations
+        whole = between.reshape(count * size, count * size)
         diagonal = np.diag_indices(count * size)
         whole[diagonal] = (1.0 + _RIDGE) * whole[diagonal] + 1.0
         factor = scipy.linalg.cho_factor(whole, overwrite_a=True, check_finite=False)

@@ -41,9 +41,7 @@ class Portrait(NamedTuple):
 
     def turned(self, T: np.ndarray) -> Portrait:
         """Return the portrait of (X, 1) T."""
-        return Portrait(
-            self.coefficients @ T, T.T @ self.rest @ T, self.levels @ T, self.effects @ T, self.turn @ T
-        )
+        return Portrait(self.coefficients @ T, T.T @ self.rest @ T, self.levels @ T, self.effects @ T, self.turn @ T)
 
     def columns(self, chosen: np.ndarray) -> Portrait:
         """Return the portrait of some of the columns, and of the constant."""
