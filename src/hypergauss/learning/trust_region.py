@@ -5,9 +5,9 @@ the estimated value; a line search that compares the two ends where they begin t
 gradient vanishes, a step s from gradient g to gradient g' has gained about (g + g')' s / 2, and each step goes to the
 top of the objective's own model of its surroundings, within a box.
 
-Such a model knows a part of the curvature, as Gauss' and Newton's does of least squares. What it does not know is learned
-from where steps have led, taken or not: after a step s to a place where the model foresaw the gradient h and found g',
-a matrix E with E s = h - g' tells what is missing, and -(.)' E (.) / 2 is added to the models that follow (Dennis, Gay
+Such a model knows a part of the curvature, as Gauss' and Newton's does of least squares. What it lacks is learned from
+where steps have led, taken or not: after a step s to a place where the model foresaw the gradient h and g' was found, a
+matrix E with E s = h - g' tells what is missing, and -(.)' E (.) / 2 is added to the models that follow (Dennis, Gay
 and Welsch, 1981; by the symmetric update of rank one).
 """
 
@@ -31,8 +31,6 @@ _OUT_OF_REACH = 10.0
 _SHRINKAGE, _GROWTH = 0.3, 2.0
 #: A search may be expected to gain this many times what its next step is foreseen to.
 _HOPE = 3.0
-#: A step foreseen to gain so many times what ends a search is judged by values, which are noisy by about as much.
-_CLEAR = 20.0
 #: An update of the missing curvature whose denominator is this small beside its factors is left out.
 _DEGENERATE = 1e-8
 #: Iterations towards the top of a model, which a ridge that hardly rises would have thousands of.
@@ -75,6 +73,7 @@ def climb_by_gradients(
     max_iterations: int,
     least_gain: Callable[[], float],
     follow: Callable[[float], None],
+    clear_gain: Callable[[], float] = lambda: np.inf,
     worthless_below: float = -np.inf,
 ) -> Ascent:
     """Follow gradients from the highest of some starts to where they vanish.
@@ -94,6 +93,8 @@ def climb_by_gradients(
         It ends when no more than this is to be gained; an estimate may know only after an evaluation.
     follow : callable
         Called with the objective after each step.
+    clear_gain : callable
+        A step foreseen to gain more than this, what values are wrong by, is judged by them.
     worthless_below : float
         A search that cannot be expected to reach this is given up.
     """
@@ -118,7 +119,7 @@ def climb_by_gradients(
         reached = _attempt(evaluate, there)
         step = there - theta
         missing = _updated(missing, here, reached, there, step)
-        gain = _gained(here, reached, step, by_values=foreseen > _CLEAR * least_gain())
+        gain = _gained(here, reached, step, by_values=foreseen > clear_gain())
         reach = np.abs(step).max()
         if not gain >= _ACCEPTED * foreseen:
             width = _SHRINKAGE * reach
@@ -141,7 +142,7 @@ def _attempt(evaluate: Callable[[np.ndarray], LocalModel], theta: np.ndarray) ->
 
 
 def _gained(here: LocalModel, reached: LocalModel, step: np.ndarray, *, by_values: bool) -> float:
-    """Return what a step has gained: by values where it is clear, since gradients are far from linear then."""
+    """Return what a step has gained: by values if it is clear, since far apart gradients are no straight line."""
     if not reached.is_finite:
         return -np.inf
     return reached.value - here.value if by_values else float((here.gradient + reached.gradient) @ step / 2)
@@ -168,7 +169,7 @@ def _updated(
 def _top_within(
     model: LocalModel, theta: np.ndarray, limits: np.ndarray, width: float, missing: np.ndarray
 ) -> tuple[np.ndarray, float]:
-    """Return where a model, less what it does not know, is highest within limits and a box around theta, and its gain."""
+    """Return where a model, less what it lacks, is highest within limits and a box around theta, and the gain there."""
     scale = max(float(np.abs(model.gradient).max()), 1e-300)
 
     def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
