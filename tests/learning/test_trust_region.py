@@ -54,44 +54,6 @@ def test_the_top_is_where_the_gradient_vanishes_whatever_is_wrong_with_the_value
     assert len(objective.points) < 25
 
 
-def test_curvature_that_a_model_lacks_is_learned_from_its_steps():
-    curvature = np.array([[20.0, 6.0], [6.0, 4.0]])
-
-    def flat(theta):  # a model that knows a tenth of the curvature
-        gradient = -curvature @ (theta - 1.0)
-
-        def gain(there):
-            s = there - theta
-            return gradient @ s - s @ curvature @ s / 20, gradient - curvature @ s / 10
-
-        return LocalModel(-(theta - 1.0) @ curvature @ (theta - 1.0) / 2, gradient, gain)
-
-    end = climb(flat, [0.5, 0.0], max_iterations=6)
-    assert end.converged
-    assert np.allclose(end.theta, 1.0, atol=1e-4)
-
-
-def test_a_clear_step_is_judged_by_values_where_gradients_are_no_straight_line():
-    def bent(theta):
-        slope = np.array([1 - 5 * np.exp(5 * (theta[0] - 1.1)), 0.0])
-        value = theta[0] - np.exp(5 * (theta[0] - 1.1))
-        return LocalModel(value, slope, lambda there: (slope @ (there - theta), slope))
-
-    def reached(clear_gain):
-        return climb_by_gradients(
-            bent,
-            [np.zeros(2)],
-            NO_LIMITS,
-            max_iterations=1,
-            least_gain=lambda: 1e-6,
-            follow=lambda _: None,
-            clear_gain=lambda: clear_gain,
-        ).theta[0]
-
-    assert reached(0.1) == pytest.approx(1.0)  # a box's width away, and higher by a third
-    assert reached(10.0) == 0.0
-
-
 def test_limits_are_kept_and_a_top_on_them_is_found():
     limits = np.array([[-2.0, 0.5], [-1.0, 3.0]])
     objective = Banana()

@@ -377,7 +377,6 @@ def _ascend_estimate(
         worthless_below=worthless_below,
         least_gain=lambda: (loss.objective.least_gain if tolerance is None else tolerance) / loss.scale,
         follow=_teller(report),
-        clear_gain=lambda: np.nan_to_num(loss.objective.standard_error, nan=np.inf),  # type: ignore[attr-defined]
     )
 
 
