@@ -1,4 +1,7 @@
-"""One size of `benchmarks.scale` in its own process: python -m benchmarks.scale_worker N (learn | fixed | mean)."""
+"""One size of `benchmarks.scale` in its own process: python -m benchmarks.scale_worker N MODE [SEED].
+
+Modes: learn, fixed (hyperparameters as given), field (the Markov form alone), field-mean (no more than its mean).
+"""
 
 from __future__ import annotations
 
@@ -64,9 +67,9 @@ def _coverage(problem: Problem, mean: np.ndarray, std: np.ndarray, noise_varianc
     )
 
 
-def markov(problem: Problem, spectrum: Spectrum, *, learns: bool) -> dict[str, Any]:
-    """Return the same of the Markov form: the mean at nu = 2, a fit without learning, draws, and a default fit."""
-    size, found = problem.hypergraph.num_vertices, {}
+def markov_mean(problem: Problem, spectrum: Spectrum) -> tuple[dict[str, Any], Any]:
+    """Return the time and products of the mean of the Markov form at nu = 2, and the posterior."""
+    size = problem.hypergraph.num_vertices
     everywhere, observations = np.arange(size), Observations.of(problem.rows, problem.y[:, None])
     model = GaussianModel(Matern(spectrum, 2, fixed=("nu",)), NOISE**2, np.zeros(1))
     operator = spectrum.source.multiplier()
@@ -79,13 +82,19 @@ def markov(problem: Problem, spectrum: Spectrum, *, learns: bool) -> dict[str, A
         products = posterior.num_products - before
         bare.append(medians({"product": lambda: operator.affine(start, 1.0, 0.0)}, 5)["product"])
     seconds, one = (np.median(pairs, axis=0) for pairs in (times, bare))
-    mean = posterior.mean(everywhere)[:, 0]
-    found["mean"] = {
+    found = {
         "seconds": seconds.tolist(),
         "products": products,
         "ratio": (seconds / products / one).tolist(),
-        "r2": problem.r2(mean),
+        "r2": problem.r2(posterior.mean(everywhere)[:, 0]),
     }
+    return found, posterior
+
+
+def markov(problem: Problem, spectrum: Spectrum, *, learns: bool) -> dict[str, Any]:
+    """Return what the Markov form takes: the mean, a fit without learning, draws, and a default fit."""
+    everywhere, found = np.arange(problem.hypergraph.num_vertices), dict[str, Any]()
+    found["mean"], posterior = markov_mean(problem, spectrum)
     before = posterior.num_products
     found["std"] = {"seconds": clocked(lambda: posterior.variance(everywhere))[:2]}
     found["std"]["products"] = posterior.num_products - before
@@ -111,13 +120,17 @@ def markov(problem: Problem, spectrum: Spectrum, *, learns: bool) -> dict[str, A
     return found
 
 
-def main(size: int, mode: str) -> dict[str, Any]:
-    problem = planted(size)
+def main(size: int, mode: str, seed: int = 0) -> dict[str, Any]:
+    problem = planted(size, seed)
     x = np.random.default_rng(1).standard_normal((size, 1))
     incidences = problem.hypergraph.num_incidences
     found: dict[str, Any] = {"size": size, "incidences": incidences, "observed": len(problem.rows)}
     wall, busy, spectrum = clocked(lambda: Spectrum.matrix_free(problem.hypergraph))
     found["spectrum"] = (wall, busy)
+    if mode in ("field", "field-mean"):
+        is_whole = mode == "field"
+        own = markov(problem, spectrum, learns=True) if is_whole else {"mean": markov_mean(problem, spectrum)[0]}
+        return found | {"markov": own, "peak_gb": _peak()}
     operator = spectrum.source.multiplier()
     found |= _products(problem, operator, x)
 
@@ -128,7 +141,7 @@ def main(size: int, mode: str) -> dict[str, Any]:
 
     start = operator.enter(x)
     times, bare = [], []
-    for _ in range(1 if mode == "mean" else 4):
+    for _ in range(4):
         posterior = condition(model.prior(), observations.sites(model.noise_variance), options)
         before = posterior.num_products
         wall, busy, mean = clocked(lambda posterior=posterior: posterior.mean(everywhere)[:, 0])
@@ -144,34 +157,35 @@ def main(size: int, mode: str) -> dict[str, Any]:
         "ratio": (seconds / products / one).tolist(),
         "r2": problem.r2(mean),
     }
-    if mode != "mean":
-        solver = IterativeSolver(model.kernel, observations.rows, options)
-        objective = solver.objective(observations)
-        wall, busy, _ = clocked(solver.workspace.find_subspace)
-        found["subspace"] = (wall, busy)
-        for _ in range(2):
-            wall, busy, _ = clocked(lambda: objective.value_and_gradient(model))
-        found["evaluation"] = (wall, busy)
-        if mode == "learn":
-            wall, busy, learned = clocked(lambda: maximise(objective, model, n_starts=1))
-            model = learned.model
-            found["learning"] = {
-                "seconds": (wall, busy),
-                "evaluations": learned.n_evaluations,
-                "hyperparameters": {name: np.ravel(value).tolist() for name, value in values(model).items()},
-                "log_evidence": learned.log_evidence,
-                "standard_error": objective.standard_error,
-            }
-        posterior = solver.posterior(model.prior(), observations.sites(model.noise_variance))
-        wall, busy, mean = clocked(lambda: posterior.mean(everywhere)[:, 0])
-        found["final_mean"] = {"seconds": (wall, busy), "r2": problem.r2(mean)}
-        wall, busy, std = clocked(lambda: np.sqrt(posterior.variance(everywhere)))
-        found["std"] = {"seconds": (wall, busy), "coverage": _coverage(problem, mean, std, float(model.noise_variance))}
-    if mode != "mean":
-        found["markov"] = markov(problem, spectrum, learns=mode == "learn")
-    found["peak_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-    return found
+    solver = IterativeSolver(model.kernel, observations.rows, options)
+    objective = solver.objective(observations)
+    wall, busy, _ = clocked(solver.workspace.find_subspace)
+    found["subspace"] = (wall, busy)
+    for _ in range(2):
+        wall, busy, _ = clocked(lambda: objective.value_and_gradient(model))
+    found["evaluation"] = (wall, busy)
+    if mode == "learn":
+        wall, busy, learned = clocked(lambda: maximise(objective, model, n_starts=1))
+        model = learned.model
+        found["learning"] = {
+            "seconds": (wall, busy),
+            "evaluations": learned.n_evaluations,
+            "hyperparameters": {name: np.ravel(value).tolist() for name, value in values(model).items()},
+            "log_evidence": learned.log_evidence,
+            "standard_error": objective.standard_error,
+        }
+    posterior = solver.posterior(model.prior(), observations.sites(model.noise_variance))
+    wall, busy, mean = clocked(lambda: posterior.mean(everywhere)[:, 0])
+    found["final_mean"] = {"seconds": (wall, busy), "r2": problem.r2(mean)}
+    wall, busy, std = clocked(lambda: np.sqrt(posterior.variance(everywhere)))
+    found["std"] = {"seconds": (wall, busy), "coverage": _coverage(problem, mean, std, float(model.noise_variance))}
+    found["markov"] = markov(problem, spectrum, learns=mode == "learn")
+    return found | {"peak_gb": _peak()}
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(int(sys.argv[1]), sys.argv[2])))
+    print(json.dumps(main(int(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:]))))

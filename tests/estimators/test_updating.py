@@ -8,6 +8,7 @@ import pytest
 
 import hypergauss as hg
 from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, kernels
+from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators.latent_task import LatentTask, kind_of
 from hypergauss.estimators.tasks import How
 from hypergauss.inference import SpectralFeatures
@@ -15,6 +16,8 @@ from hypergauss.inference.calibration import tempered
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixtures import components
 from hypergauss.solvers import solver_for
+from hypergauss.solvers.markov.field import Field
+from hypergauss.spectrum import zhou_laplacian
 from tests.hypergraphs import random_hypergraph
 
 H = random_hypergraph(24, 18, seed=3)
@@ -388,6 +391,34 @@ def test_the_markov_solver_begins_where_it_was_and_ends_where_the_dense_one_does
         model.predict(grown.vertices), expected.mean(np.arange(grown.num_vertices))[:, 0], atol=1e-6
     )
     assert abs(model.log_marginal_likelihood_ - expected.log_evidence) < 1.0
+
+
+def test_a_density_by_probes_stays_while_growth_is_small_and_answers_are_those_of_the_same_field():
+    H = make_planted_hypergraph(1_100, 900, random_state=6).hypergraph
+    names, y = list(H.vertices), np.sin(np.arange(300.0))
+    kernel = kernels.Matern(Spectrum.matrix_free(H), nu=2.0, lengthscale=2.0)
+    model = HypergraphGPRegressor(H, kernel, learn=False, solver=hg.Markov(tolerance=1e-9)).fit(names[:300], y)
+    field = Field.of(kernel)
+    grown = H.with_members({H.edges[0]: ["eva"], H.edges[1]: ["eva"]})
+    alone = model.predict_new({"eva": [H.edges[0], H.edges[1]]})
+    model.update(grown, ["eva"], [0.3])
+    spectrum = model.posterior_.prior.kernel.spectrum
+    assert spectrum.density is kernel.spectrum.density
+    values, vectors = np.linalg.eigh(zhou_laplacian(grown).dense())
+    K = vectors * (field.s * (field.c / (field.c + values)) ** field.nu) @ vectors.T
+    sites, mean = model.posterior_.sites, model.posterior_.prior.mean
+
+    def expected(rows, targets, variance):
+        weights = np.linalg.solve(K[np.ix_(rows, rows)] + np.diag(variance), targets - mean)
+        return mean + K[:, rows] @ weights
+
+    after = expected(sites.rows, sites.mean, sites.variance)
+    np.testing.assert_allclose(model.predict(grown.vertices), after[:, 0], atol=1e-6)
+    was = sites.rows != grown.vertices.get_loc("eva")
+    before = expected(sites.rows[was], sites.mean[was], sites.variance[was])
+    np.testing.assert_allclose(alone, before[grown.vertices.get_indexer(["eva"]), 0], atol=1e-6)
+    model.update(grown.with_edges({f"new {j}": names[j : j + 20] for j in range(60)}))
+    assert model.posterior_.prior.kernel.spectrum.density is not spectrum.density
 
 
 def test_new_vertices_have_calibrated_probabilities():

@@ -171,3 +171,16 @@ def test_every_public_operator_joins_these_tests():
         if c.__module__ in ("hypergauss.operators.local", "hypergauss.operators.accelerated")
     }
     assert local == set(KINDS)
+
+
+@pytest.mark.parametrize("is_ordered", [False, True])
+def test_products_of_a_grown_hypergraph_are_those_made_anew(is_ordered, monkeypatch):
+    A, _ = communities()
+    if is_ordered:
+        monkeypatch.setattr(ordering, "_WORTH_ORDERING", 0)
+    old, more = LocalLaplacian.of_incidence(A, null=np.ones(300)), communities(310, seed=1)[0]
+    moved = np.random.default_rng(0).permutation(310)[:300]
+    grown = old.grown(more, moved, null=np.ones(310))
+    X = block(310)
+    np.testing.assert_allclose(grown @ X, X - more @ (more.T @ X), atol=1e-12)
+    np.testing.assert_allclose(grown.incidence.toarray(), more.toarray())

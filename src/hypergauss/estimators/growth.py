@@ -22,6 +22,7 @@ from hypergauss.solvers.projection import Inducing, InducingVertices
 from hypergauss.spectrum import (
     EigenSpectrum,
     FactoredLaplacian,
+    MatrixFreeSpectrum,
     Spectrum,
     cached_spectrum,
     graph_laplacian,
@@ -91,13 +92,20 @@ class Growth:
         key = (name, exponent, rank, kind, spectrum.is_matrix_free)
         if key not in self._spectra:
             if spectrum.is_matrix_free:
-                found: Spectrum = Spectrum.matrix_free(relation, exponent, laplacian=kind)
+                little = self._little_grown(spectrum, relation, exponent)
+                found: Spectrum = little or Spectrum.matrix_free(relation, exponent, laplacian=kind)
             elif kind == "unnormalised":
                 found = Spectrum.of(relation, rank, exponent, laplacian=kind)
             else:
                 found = cached_spectrum(relation, rank, exponent)
             self._spectra[key] = found
         return self._spectra[key]
+
+    def _little_grown(self, spectrum: Spectrum, relation: Relation, exponent: float | None) -> Spectrum | None:
+        """Return a spectrum that keeps its estimated density, where growth is small enough for that."""
+        if not (isinstance(spectrum, MatrixFreeSpectrum) and isinstance(relation, Hypergraph)):
+            return None
+        return spectrum.grown(zhou_laplacian(relation, exponent or 0.0), self.moved)
 
     def inducing(self, inducing: Inducing | None, kernel: Kernel) -> Inducing | None:
         """Return the same inducing variables for a grown kernel."""

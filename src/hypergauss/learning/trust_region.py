@@ -4,11 +4,6 @@ Where a trace is estimated with probes, the gradient is smooth in the hyperparam
 the estimated value; a line search that compares the two ends where they begin to disagree. So the top is where the
 gradient vanishes, a step s from gradient g to gradient g' has gained about (g + g')' s / 2, and each step goes to the
 top of the objective's own model of its surroundings, within a box.
-
-Such a model knows a part of the curvature, as Gauss' and Newton's does of least squares. What it does not know is learned
-from where steps have led, taken or not: after a step s to a place where the model foresaw the gradient h and found g',
-a matrix E with E s = h - g' tells what is missing, and -(.)' E (.) / 2 is added to the models that follow (Dennis, Gay
-and Welsch, 1981; by the symmetric update of rank one).
 """
 
 from __future__ import annotations
@@ -31,10 +26,6 @@ _OUT_OF_REACH = 10.0
 _SHRINKAGE, _GROWTH = 0.3, 2.0
 #: A search may be expected to gain this many times what its next step is foreseen to.
 _HOPE = 3.0
-#: A step foreseen to gain so many times what ends a search is judged by values, which are noisy by about as much.
-_CLEAR = 20.0
-#: An update of the missing curvature whose denominator is this small beside its factors is left out.
-_DEGENERATE = 1e-8
 #: Iterations towards the top of a model, which a ridge that hardly rises would have thousands of.
 _MOST_ITERATIONS = 200
 
@@ -102,12 +93,12 @@ def climb_by_gradients(
     trace = [here.value]
     if not here.is_finite:
         return Ascent(theta, -np.inf, np.array(trace), False, "the start cannot be evaluated")
-    width, missing = _FIRST_WIDTH, np.zeros((len(theta), len(theta)))
+    width = _FIRST_WIDTH
     for evaluations in range(max_iterations + 1):
-        there, foreseen = _top_within(here, theta, limits, width, missing)
+        there, foreseen = _top_within(here, theta, limits, width)
         if foreseen < least_gain():
             # A box that has shrunk after steps that failed may see little where there is much.
-            further = _top_within(here, theta, limits, max(width, _FIRST_WIDTH), missing)[1]
+            further = _top_within(here, theta, limits, max(width, _FIRST_WIDTH))[1]
             if further < _OUT_OF_REACH * least_gain():
                 return Ascent(theta, here.value, np.array(trace), True, "nothing more is to be gained")
             return Ascent(theta, here.value, np.array(trace), False, "no step gains what its gradient promises")
@@ -117,8 +108,7 @@ def climb_by_gradients(
             break
         reached = _attempt(evaluate, there)
         step = there - theta
-        missing = _updated(missing, here, reached, there, step)
-        gain = _gained(here, reached, step, by_values=foreseen > _CLEAR * least_gain())
+        gain = (here.gradient + reached.gradient) @ step / 2 if reached.is_finite else -np.inf
         reach = np.abs(step).max()
         if not gain >= _ACCEPTED * foreseen:
             width = _SHRINKAGE * reach
@@ -140,42 +130,14 @@ def _attempt(evaluate: Callable[[np.ndarray], LocalModel], theta: np.ndarray) ->
         return LocalModel(np.nan, np.full(len(theta), np.nan), lambda point: (np.nan, np.full(len(point), np.nan)))
 
 
-def _gained(here: LocalModel, reached: LocalModel, step: np.ndarray, *, by_values: bool) -> float:
-    """Return what a step has gained: by values where it is clear, since gradients are far from linear then."""
-    if not reached.is_finite:
-        return -np.inf
-    return reached.value - here.value if by_values else float((here.gradient + reached.gradient) @ step / 2)
-
-
-def _updated(
-    missing: np.ndarray, model: LocalModel, reached: LocalModel, there: np.ndarray, step: np.ndarray
-) -> np.ndarray:
-    """Return the missing curvature E with E s = h - g', nearest to the one so far, sized to what this step has seen."""
-    if not reached.is_finite:
-        return missing
-    seen = model.gain(there)[1] - reached.gradient
-    if not np.isfinite(seen).all():
-        return missing
-    known = step @ missing @ step
-    sized = missing * min(1.0, abs(step @ seen) / abs(known)) if known else missing
-    left = seen - sized @ step
-    below = left @ step
-    if abs(below) <= _DEGENERATE * np.linalg.norm(left) * np.linalg.norm(step):
-        return sized
-    return sized + np.outer(left, left) / below
-
-
-def _top_within(
-    model: LocalModel, theta: np.ndarray, limits: np.ndarray, width: float, missing: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Return where a model, less what it does not know, is highest within limits and a box around theta, and its gain."""
+def _top_within(model: LocalModel, theta: np.ndarray, limits: np.ndarray, width: float) -> tuple[np.ndarray, float]:
+    """Return where a model is highest within limits and a box around theta, and the gain it expects there."""
     scale = max(float(np.abs(model.gradient).max()), 1e-300)
 
     def loss(point: np.ndarray) -> tuple[float, np.ndarray]:
         with np.errstate(all="ignore"):  # at the edge of a range a filter may overflow: no step ends there
             gain, gradient = model.gain(point)
-        bent = missing @ (point - theta)
-        return -(gain - (point - theta) @ bent / 2) / scale, -(gradient - bent) / scale
+        return -gain / scale, -gradient / scale
 
     box = np.clip(theta[:, None] + np.array([-width, width]), limits[:, :1], limits[:, 1:])
     options = {"ftol": 1e-12, "gtol": 1e-9, "maxiter": _MOST_ITERATIONS}

@@ -51,6 +51,21 @@ class LocalLaplacian(LaplacianOperator):
         A = sp.csr_array(A[:, edges])
         return cls((A, sp.csr_array(A.T)), 1.0, order, edges, null)
 
+    def grown(self, A: sp.csr_array, moved: np.ndarray, *, null: np.ndarray) -> Self:
+        """Return I - A A' of a hypergraph that has grown, vertices in the order of this one, and new ones last.
+
+        ``moved``, shape (N,), is where each vertex of this one stands in A.
+        """
+        if self._order is None:
+            return type(self)((A, sp.csr_array(A.T)), 1.0, None, None, null)
+        is_new = np.ones(A.shape[0], dtype=bool)
+        is_new[moved] = False
+        order = np.concatenate([moved[self._order], np.flatnonzero(is_new)])
+        A = A[order]
+        edges = edge_order(A)
+        A = sp.csr_array(A[:, edges])
+        return type(self)((A, sp.csr_array(A.T)), 1.0, order, edges, null)
+
     @classmethod
     def of_matrix(cls, matrix: sp.csr_array, upper: float) -> Self:
         """Return a symmetric matrix whose eigenvalues lie in [0, upper]."""

@@ -78,7 +78,7 @@ class SpectralEvidence(Objective):
         """Run Lanczos from measurements of some vertices, the density of eigenvalues being known."""
         share, y = len(observations.rows) / operator.size, observations.mean
         floor = share * (1 - share) * float(y.var(axis=0).mean())
-        measures = _measures(operator, observations, _FEW_STEPS)
+        measures = _measures(operator.in_single(), observations, _FEW_STEPS)  # enough for a place to climb from
         return cls(density, measures, operator.size, share=share, floor=floor)
 
     @property

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn, Self
 
 import numpy as np
 
 from hypergauss._views import html_table
 from hypergauss.hypergraph.frozen import freeze
-from hypergauss.operators import LaplacianOperator
+from hypergauss.operators import LaplacianOperator, LocalLaplacian
 from hypergauss.spectrum.density import SpectralDensity
-from hypergauss.spectrum.laplacians import Laplacian, MatrixFreeLaplacian
+from hypergauss.spectrum.laplacians import Laplacian, MatrixFreeLaplacian, ZhouLaplacian
 from hypergauss.spectrum.spectrum import Spectrum
 
 #: Probes of a matrix-free spectrum; all unit vectors where there are no more vertices than this.
 _PROBES, _FEW_VERTICES = 8, 1_000
+#: Vertices and incidences that may come, as a share of those there are, before a density of probes is found anew.
+_GROWTH = 0.02
 #: Leading eigenvectors that probes are relieved of, where they are found within seconds.
 _LEADING, _WITHIN_SECONDS = 64, 200_000
 
@@ -38,6 +40,8 @@ class MatrixFreeSpectrum(Spectrum):
         The a of the hyperedge weights ``w(e) |e|^a``.
     rest : array, shape (2,)
         The interval from 0 to `upper` that holds all eigenvalues.
+    estimated_at : int
+        Vertices and incidences together when the density was found.
 
     Examples
     --------
@@ -51,6 +55,7 @@ class MatrixFreeSpectrum(Spectrum):
     source: Laplacian
     size_exponent: float
     rest: np.ndarray
+    estimated_at: int = 0
 
     def __post_init__(self) -> None:
         for array in (self.density.nodes, self.density.weights, self.rest):
@@ -64,8 +69,34 @@ class MatrixFreeSpectrum(Spectrum):
         N = products.size
         chosen = (N if N <= _FEW_VERTICES else _PROBES) if n_probes is None else n_probes
         leading = _LEADING if n_probes is None and N <= _WITHIN_SECONDS else 0
-        density = SpectralDensity.of(products, chosen, n_steps, np.random.default_rng(seed), leading)
-        return cls(density, MatrixFreeLaplacian(products), size_exponent, np.array([0.0, products.upper]))
+        # Of many vertices rounding in single precision is far below what probes leave to chance.
+        multiplied = products if N <= _WITHIN_SECONDS else products.in_single()
+        density = SpectralDensity.of(multiplied, chosen, n_steps, np.random.default_rng(seed), leading)
+        rest = np.array([0.0, products.upper])
+        return cls(density, MatrixFreeLaplacian(products), size_exponent, rest, _size(products))
+
+    def grown(self, source: ZhouLaplacian, moved: np.ndarray) -> Self | None:
+        """Return the spectrum of a hypergraph that has grown by little, or None where it is to be found anew.
+
+        A density by probes is an estimate: as long as vertices and incidences have changed by no more than a fiftieth
+        since it was made it stays, and with it the largest eigenvalue of every kernel.
+
+        Parameters
+        ----------
+        source : ZhouLaplacian
+            Of the grown hypergraph.
+        moved : array of int, shape (N,)
+            Where each vertex stands now.
+        """
+        products = self.source.multiplier()
+        is_local = isinstance(products, LocalLaplacian) and products.has_incidence
+        if not (self.density.n_random and is_local) or source.null is None:
+            return None
+        A = source.incidence.scipy()
+        if abs(A.shape[0] + A.nnz - self.estimated_at) > _GROWTH * self.estimated_at:
+            return None
+        grown = products.grown(A, moved, null=source.null)  # type: ignore[attr-defined]
+        return replace(self, source=MatrixFreeLaplacian(grown))
 
     @property
     def is_matrix_free(self) -> bool:  # noqa: D102
@@ -100,3 +131,8 @@ class MatrixFreeSpectrum(Spectrum):
 
     def __repr__(self) -> str:
         return f"Spectrum({self.num_vertices:,} vertices, matrix-free, size_exponent={self.size_exponent:g})"
+
+
+def _size(products: LaplacianOperator) -> int:
+    """Return the number of vertices and, where they are here, incidences."""
+    return products.size + (products.num_incidences if isinstance(products, LocalLaplacian) else 0)

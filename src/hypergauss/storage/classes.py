@@ -242,7 +242,9 @@ STORED = {
     ),
     "Matern": Stored(Matern, (*_FILTER, "inverse_nu", "lengthscale")),
     "MatrixFreeLaplacian": Stored(MatrixFreeLaplacian, ("products",)),
-    "MatrixFreeSpectrum": Stored(MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest")),
+    "MatrixFreeSpectrum": Stored(
+        MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest", "estimated_at"), later={"estimated_at": 0}
+    ),
     "MixedLatents": Stored(MixedLatents, ("components", "weights")),
     "MixedPosterior": Stored(MixedPosterior, ("components", "weights", "log_evidence")),
     "Mode": Stored(Mode, Mode._fields),

@@ -16,6 +16,7 @@ d, as Q x of x, C^-1 q = W S d: nothing cancels, and a few digits are enough.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -162,15 +163,32 @@ class MarkovEvidence(PathwiseEvidence[Workspace]):
         moving = scattered(operator, rows, sites.variance if has_noise else np.zeros(len(rows)))
         in_noise = operator.fetch(operator.dot(found.in_variance, moving)) if has_noise else np.zeros(0)
         slopes = np.concatenate([found.in_field, in_noise, found.in_mean])
-        jacobian, curvature = np.eye(len(slopes)), information(found, moving if has_noise else None)
+        numbers, in_offset = FieldNumbers(has_noise=has_noise), self._log_offset(model)[1]
+        gradient = numbers.tangents(model) @ (slopes @ self._jacobian(model)) + in_offset
+
+        @cache
+        def surroundings() -> LocalModel:  # a step that is not taken never asks
+            return self._surroundings(model, value, found, slopes, moving if has_noise else None)
+
+        return LocalModel(value, gradient, lambda theta: surroundings().gain(theta))
+
+    def _jacobian(self, model: GaussianModel) -> np.ndarray:
+        """Return derivatives of log c, log s, log noise and means (rows) in the numbers that steps are taken in."""
+        jacobian = np.eye(3 + np.size(model.mean) - (self.observations.known_variance is not None))
         jacobian[:2, :2] = step_jacobian(model.kernel)  # type: ignore[arg-type]
-        rest = 0.0
-        if has_noise:
+        return jacobian
+
+    def _surroundings(
+        self, model: GaussianModel, value: float, found: FieldTerms, slopes: np.ndarray, in_log_noise: Block | None
+    ) -> LocalModel:
+        """Return what is linear in the model's numbers less the loss by the average information."""
+        jacobian, curvature, rest = self._jacobian(model), information(found, in_log_noise), 0.0
+        if in_log_noise is not None:
             # Were all of a measurement's variance noise, the information, the field learned too, would be n / 2.
             alone = curvature[2, 2] - curvature[2, :2] @ np.linalg.lstsq(curvature[:2, :2], curvature[:2, 2])[0]
             share = float(np.sqrt(np.clip(2.0 * alone / self.num_observations, _LEAST_SHARE**2, 1.0)))
             jacobian[2, 2], rest = 1.0 / share, float(model.noise_variance) * (1.0 / share - 1.0)
         slopes, curvature = slopes @ jacobian, jacobian.T @ curvature @ jacobian
         loss = Loss(2.0 * curvature, half_inverse(curvature))
-        numbers = FieldNumbers(has_noise=has_noise, rest=rest)
+        numbers = FieldNumbers(has_noise=in_log_noise is not None, rest=rest)
         return local_model(model, value, numbers, slopes, [loss], self._log_offset)
