@@ -132,6 +132,20 @@ def test_the_level_is_a_constant_with_a_variance_of_its_own():
     assert Standardised(part, level=0.7).rank == Standardised(part).rank + 1
 
 
+def test_the_number_of_memberships_speaks_by_itself_in_one_direction_only():
+    part, counts = Walk(Spectrum.of(PARTS), variance=1.7), np.diff(PARTS.incidence.indptr)
+    h = np.sqrt(counts / counts.mean())
+    h = h - h.mean()
+    plain, active = (Standardised(part, activity=activity, level=0.4).gram() for activity in (0.0, 0.3))
+    assert np.allclose(active - plain, 1.7 * 0.3 * np.outer(h, h), atol=1e-12)
+
+
+def test_where_all_have_as_many_memberships_their_number_says_nothing():
+    ring = Hypergraph.from_edges([[i, (i + 1) % 6] for i in range(6)])
+    part = Walk(Spectrum.of(ring))
+    assert np.allclose(Standardised(part, activity=5.0).gram(), Standardised(part).gram(), atol=1e-12)
+
+
 def test_how_the_level_is_divided_between_mean_and_kernel_does_not_matter():
     """A constant prior mean shifts predictions only by how much the level's own prior holds on to it."""
     K = Standardised(Walk(Spectrum.of(CONNECTED)), level=1e8).gram()

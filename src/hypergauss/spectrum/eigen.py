@@ -167,6 +167,16 @@ class EigenSpectrum(Spectrum):
         counts = self.source.memberships()
         return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
 
+    @cached_property
+    def relative_activities(self) -> np.ndarray:
+        """The root of each vertex's memberships, relative to that of their mean, less the mean of it, shape (N,).
+
+        Zero where all vertices have as many.
+        """
+        counts = self.source.memberships()
+        roots = np.sqrt(counts / counts.mean()) if counts.any() else counts
+        return freeze(roots - roots.mean() if len(roots) else roots)
+
     @property
     def is_silent(self) -> bool:
         """Whether the Laplacian is a multiple of the identity on all but the trivial direction.
