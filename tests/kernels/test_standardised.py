@@ -39,7 +39,8 @@ def standardised_by_hand(laplacian, phi, memberships, individuality, evenness):
     v, t, c = np.diag(K), np.diag(whole), memberships / np.median(memberships[memberships > 0])
     is_told = v > 1e-12
     q = np.where(is_told, np.minimum(1.0, c * (1 + individuality) / (c + individuality)), 0.0)
-    T = np.sqrt(q / v.mean() * (np.where(is_told, t, 1.0) / t.mean()) ** -evenness)
+    counted = np.minimum(1.0, c) / np.minimum(1.0, c).sum()
+    T = np.sqrt(q / (counted @ v) * (np.where(is_told, t, 1.0) / (counted @ t)) ** -evenness)
     return T[:, None] * K * T + np.diag(1 - q)
 
 
@@ -162,7 +163,11 @@ def test_where_nothing_is_evened_variances_are_the_filters_own(spectrum):
     vectors, (known, background) = S.centred_vectors(np.arange(S.num_vertices)), kernel.part.values_on_spectrum()
     v = vectors**2 @ (known - background) + background
     usual = S.relative_memberships >= 1
-    assert np.allclose(kernel.diagonal()[usual], 1.8 * (v / v.mean())[usual], atol=1e-10)
+    assert np.allclose(
+        kernel.diagonal()[usual],
+        1.8 * (v / np.average(v, weights=np.minimum(1.0, S.relative_memberships)))[usual],
+        atol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("individuality", [0.01, 0.5, 100.0])

@@ -40,7 +40,7 @@ COMBINATIONS = ("sum", "product")
 #: The prior variance of the level, relative to the variance that the rest starts from.
 LEVEL = 1.0
 #: What the number of memberships says by itself, relative to the same, where learning starts.
-ACTIVITY = 0.1
+ACTIVITY = 0.01
 
 
 class Blueprint(NamedTuple):

@@ -8,7 +8,8 @@ the background b, w for that of the eigenvalue 0, and
     v = diag(U W U') + b,    t = v + w u^2,
     T^2 = q / (mean v) (t / mean t)^-evenness,    q = min(1, c (1 + individuality) / (c + individuality)),
 
-with c the number of memberships of each vertex, as a share of what is typical. Then
+with c the number of memberships of each vertex, as a share of what is typical, and means over vertices that are counted
+by min(1, c) each. Then
 
     K = variance * ( T (U W U' + b I) T + diag(1 - q) ) .
 
@@ -62,8 +63,8 @@ class _Parts(NamedTuple):
     scale: np.ndarray  # T, (n,)
     centred: np.ndarray  # v, (n,)
     inverse: np.ndarray  # 1 / t, (n,), 0 where nothing is known
-    mean: Any  # of v over all vertices
-    whole_mean: Any  # of t over all vertices
+    mean: Any  # of v over typical vertices
+    whole_mean: Any  # of t over them
     log_ratio: np.ndarray  # log(t / mean t), (n,), 0 where nothing is known
 
 
@@ -236,11 +237,12 @@ class Standardised(Kernel):
         s = 2 * variance * adjoint.remainder * found.scale**2 * found.background
         if of_features is not None:
             s = s + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
+        typical, of_trivial = spectrum.typical_shares
         in_t = -even * s * found.inverse / 2
         in_whole_mean = even * s.sum() / (2 * found.whole_mean)
         in_means = in_whole_mean - s.sum() / (2 * found.mean)
-        in_weights = variance * of_weights + in_t @ inputs.vectors**2 + in_means * spectrum.centred_shares
-        in_weights[:1] += in_t @ inputs.trivial + in_whole_mean * self.spectrum.trivial_share
+        in_weights = variance * of_weights + in_t @ inputs.vectors**2 + in_means * typical
+        in_weights[:1] += in_t @ inputs.trivial + in_whole_mean * of_trivial
         in_background = variance * (adjoint.remainder @ found.scale**2) + in_t.sum() + in_means - in_weights.sum()
         in_variance = of_weights @ found.weights + adjoint.remainder @ _own(found)
         # Below 1, log q has slope 1 / (1 + individuality) - 1 / (c + individuality).
@@ -303,9 +305,10 @@ class Standardised(Kernel):
         weights = known - background
         v = inputs.vectors**2 @ weights + background
         t = v + inputs.trivial * weights[:1].sum()
-        mean = self.spectrum.centred_shares @ weights + background
+        typical, of_trivial = self.spectrum.typical_shares
+        mean = typical @ weights + background
         mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
-        whole_mean = mean + self.spectrum.trivial_share * weights[:1].sum()
+        whole_mean = mean + of_trivial * weights[:1].sum()
         is_known = np.minimum(np.real(v), np.real(t)) > _NOTHING * np.real(weights).max(initial=0.0)
         inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
         log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))

@@ -150,16 +150,16 @@ class EigenSpectrum(Spectrum):
         return (self.vertex_vectors[rows][:, : len(self._trivial)] @ self._trivial) ** 2
 
     @cached_property
-    def trivial_share(self) -> float:
-        """The mean of trivial shares over all vertices: 1 / N, or 0 where there is no trivial direction."""
-        return float(self._trivial.any()) / max(self.num_vertices, 1)
+    def typical_shares(self) -> tuple[np.ndarray, float]:
+        """The mean square of each column of the centred U, shape (r,), and that of the trivial direction.
 
-    @cached_property
-    def centred_shares(self) -> np.ndarray:
-        """The mean square of each column of the centred U, shape (r,): 1 / N, and less in the null space."""
-        shares = np.full(self.rank, 1.0 / max(self.num_vertices, 1))
-        shares[: len(self._trivial)] *= 1.0 - self._trivial**2
-        return freeze(shares)
+        Over all vertices, each counted by the share of the usual number of memberships that it has, at most one.
+        """
+        counted = np.minimum(1.0, self.relative_memberships)
+        counted = counted / counted.sum() if counted.any() else np.full(len(counted), 1.0 / max(len(counted), 1))
+        everything = np.arange(self.num_vertices)
+        shares = counted @ self.centred_vectors(everything) ** 2
+        return freeze(shares), float(counted @ self.trivial_shares(everything))
 
     @cached_property
     def relative_memberships(self) -> np.ndarray:
