@@ -71,6 +71,8 @@ KERNELS = {
     "standardised matern by size": lambda H: Standardised(Matern(Spectrum.of(H, size_exponent=0.7), 0.8, 2.0), 0.1),
     "standardised, rising": lambda H: Standardised(Bernstein(Spectrum.of(H), RISING), level=0.3),
     "standardised on a graph": lambda H: Standardised(Walk(Spectrum.of(H.clique_expansion()), 1.4), level=0.5),
+    "standardised, active": lambda H: Standardised(Walk(Spectrum.of(H)), level=0.3, activity=0.6),
+    "standardised, active, no level": lambda H: Standardised(Matern(Spectrum.of(H)), 0.5, activity=1.6),
     "standardised by D - W": lambda H: Standardised(Diffusion(_unnormalised(H), 0.3), level=0.5),
     "standardised and covariates": lambda H: Standardised(Walk(Spectrum.of(H)), level=0.6) + Linear(covariates(H)),
     "standardised times covariates": lambda H: Standardised(Walk(Spectrum.of(H)), level=0.6) * Linear(covariates(H)),

@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from hypergauss import HypergraphGPClassifier, Spectrum, metrics
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
-from hypergauss.estimators.blueprint import LEVEL
+from hypergauss.estimators.blueprint import ACTIVITY, LEVEL
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.inference import sample_posterior
@@ -48,9 +48,8 @@ def test_communities_are_found_with_probabilities_that_sum_to_one(fitted):
 
 def test_the_bound_is_that_of_its_trace_and_rises(fitted):
     priors = default_class_priors()
-    assert set(fitted.hyperparameters_) == {"steps", "shape", "individuality", "evenness", "variance"}
-    # The prior of evenness is uniform.
-    log_prior = sum(priors[k].log_density(v) for k, v in fitted.hyperparameters_.items() if k != "evenness")
+    assert set(fitted.hyperparameters_) == {"steps", "shape", "individuality", "activity", "variance"}
+    log_prior = sum(priors[k].log_density(v) for k, v in fitted.hyperparameters_.items())
     assert fitted.elbo_ + log_prior == pytest.approx(fitted.elbo_trace_[-1], abs=1e-3)
     # The best bound at given hyperparameters is itself found by iteration, to some 1e-5.
     assert (np.diff(fitted.elbo_trace_) > -1e-4).all()
@@ -192,7 +191,7 @@ def test_a_class_missing_from_a_fold_is_missing_from_its_probabilities():
 
 def test_a_kernel_may_come_from_another_hypergraph_on_the_same_vertices():
     other = make_planted_hypergraph(90, 120, 3, within=0.5, random_state=1).hypergraph
-    kernel = Standardised(Matern(Spectrum.of(other)), evenness=0.5, level=LEVEL)
+    kernel = Standardised(Matern(Spectrum.of(other)), level=LEVEL, activity=ACTIVITY, fixed="evenness")
     model = quick(kernel=kernel, size_exponent="auto", learn=False).fit(TRAIN, NAMES[TRAIN])
     own = quick(other, kernel="matern", learn=False).fit(TRAIN, NAMES[TRAIN])
     assert np.allclose(model.predict_proba(TEST), own.predict_proba(TEST))

@@ -93,6 +93,9 @@ def test_hyperedges_say_what_the_pseudoinverse_of_the_incidence_says(options, ke
     alpha = np.linalg.solve(K[np.ix_(rows, rows)] + noise, Y - model.mean_)
     A = hg.spectrum.normalised_incidence(H).toarray()
     smooth = K - np.diag(np.broadcast_to(kernel.remainder(everything), 14)) - getattr(kernel, "level", 0.0)
+    if isinstance(kernel, hg.kernels.Standardised):
+        h = kernel.spectrum.relative_activities  # what the number of memberships says speaks through no hyperedge
+        smooth = smooth - kernel.variance * kernel.activity * np.outer(h, h)
     # A vertex with a scale of its own hears what hyperedges say times that.
     scale = kernel.scale(np.arange(14)) if isinstance(kernel, hg.kernels.Standardised) else np.ones(14)
     unscaled = np.divide(smooth, scale[:, None], out=np.zeros_like(smooth), where=scale[:, None] > 0)

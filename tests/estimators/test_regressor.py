@@ -6,7 +6,7 @@ import pytest
 
 from hypergauss import Hypergraph, HypergraphGPRegressor, LogNormal, Spectrum
 from hypergauss.datasets import load_automobiles
-from hypergauss.estimators.blueprint import LEVEL, Blueprint
+from hypergauss.estimators.blueprint import ACTIVITY, LEVEL, Blueprint
 from hypergauss.exceptions import LearningWarning
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Linear, Matern, Standardised, Walk
@@ -124,7 +124,7 @@ def test_leave_one_out_lists_vertices_as_they_were_given_each_once(problem, fitt
 
 
 def test_what_was_learned_is_listed_by_name(fitted):
-    assert {"shape", "steps", "individuality", "evenness", "variance", "noise_variance"} == set(fitted.hyperparameters_)
+    assert {"shape", "steps", "individuality", "activity", "variance", "noise_variance"} == set(fitted.hyperparameters_)
     weighted = [w * part.sites.variance[0] for w, part in components(fitted.posterior_)]
     assert fitted.noise_variance_ == pytest.approx(sum(weighted))
     assert fitted.solver_ in {"dense", "low-rank"}
@@ -266,7 +266,7 @@ def test_graphs_stand_in_for_hypergraphs(problem):
     G, options = problem.H.clique_expansion(), {"size_exponent": "auto", "learn": False}
     model = quick(G, "matern", **options).fit(problem.X, problem.y)
     assert model.size_exponent_ is None
-    kernel = Standardised(Matern(Spectrum.of(G)), evenness=0.5, level=LEVEL)
+    kernel = Standardised(Matern(Spectrum.of(G)), level=LEVEL, activity=ACTIVITY, fixed="evenness")
     by_hand = quick(problem.H, kernel, **options).fit(problem.X, problem.y)
     assert np.allclose(model.predict(problem.names), by_hand.predict(problem.names), atol=1e-9)
     learned = quick(G, size_exponent="auto").fit(problem.X, problem.y)

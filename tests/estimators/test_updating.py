@@ -48,7 +48,7 @@ def anew(kernel, grown):
         np.asarray(walk.shape),
         variance=float(walk.variance),
     )
-    numbers = {"evenness": float(kernel.evenness), "level": kernel.level}
+    numbers = {name: float(getattr(kernel, name)) for name in ("evenness", "level", "activity")}
     return kernels.Standardised(part, float(kernel.individuality), **numbers)
 
 

@@ -39,7 +39,8 @@ def standardised_by_hand(laplacian, phi, memberships, individuality, evenness):
     v, t, c = np.diag(K), np.diag(whole), memberships / np.median(memberships[memberships > 0])
     is_told = v > 1e-12
     q = np.where(is_told, np.minimum(1.0, c * (1 + individuality) / (c + individuality)), 0.0)
-    T = np.sqrt(q / v.mean() * (np.where(is_told, t, 1.0) / t.mean()) ** -evenness)
+    counted = np.minimum(1.0, c) / np.minimum(1.0, c).sum()
+    T = np.sqrt(q / (counted @ v) * (np.where(is_told, t, 1.0) / (counted @ t)) ** -evenness)
     return T[:, None] * K * T + np.diag(1 - q)
 
 
@@ -132,6 +133,20 @@ def test_the_level_is_a_constant_with_a_variance_of_its_own():
     assert Standardised(part, level=0.7).rank == Standardised(part).rank + 1
 
 
+def test_the_number_of_memberships_speaks_by_itself_in_one_direction_only():
+    part, counts = Walk(Spectrum.of(PARTS), variance=1.7), np.diff(PARTS.incidence.indptr)
+    h = np.sqrt(counts / counts.mean())
+    h = h - h.mean()
+    plain, active = (Standardised(part, activity=activity, level=0.4).gram() for activity in (0.0, 0.3))
+    assert np.allclose(active - plain, 1.7 * 0.3 * np.outer(h, h), atol=1e-12)
+
+
+def test_where_all_have_as_many_memberships_their_number_says_nothing():
+    ring = Hypergraph.from_edges([[i, (i + 1) % 6] for i in range(6)])
+    part = Walk(Spectrum.of(ring))
+    assert np.allclose(Standardised(part, activity=5.0).gram(), Standardised(part).gram(), atol=1e-12)
+
+
 def test_how_the_level_is_divided_between_mean_and_kernel_does_not_matter():
     """A constant prior mean shifts predictions only by how much the level's own prior holds on to it."""
     K = Standardised(Walk(Spectrum.of(CONNECTED)), level=1e8).gram()
@@ -148,7 +163,11 @@ def test_where_nothing_is_evened_variances_are_the_filters_own(spectrum):
     vectors, (known, background) = S.centred_vectors(np.arange(S.num_vertices)), kernel.part.values_on_spectrum()
     v = vectors**2 @ (known - background) + background
     usual = S.relative_memberships >= 1
-    assert np.allclose(kernel.diagonal()[usual], 1.8 * (v / v.mean())[usual], atol=1e-10)
+    assert np.allclose(
+        kernel.diagonal()[usual],
+        1.8 * (v / np.average(v, weights=np.minimum(1.0, S.relative_memberships)))[usual],
+        atol=1e-10,
+    )
 
 
 @pytest.mark.parametrize("individuality", [0.01, 0.5, 100.0])

@@ -39,6 +39,8 @@ COMBINATIONS = ("sum", "product")
 
 #: The prior variance of the level, relative to the variance that the rest starts from.
 LEVEL = 1.0
+#: What the number of memberships says by itself, relative to the same, where learning starts.
+ACTIVITY = 0.01
 
 
 class Blueprint(NamedTuple):
@@ -240,7 +242,7 @@ def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool
         part: SpectralKernel = ShapedWalk(spectrum, fixed=("shape",) if stiff else ())
     else:
         part = KERNELS[name](spectrum)
-    return Standardised(part, evenness=0.5, level=LEVEL)
+    return Standardised(part, level=LEVEL, activity=ACTIVITY, fixed=("evenness",))
 
 
 def _combine(kernels: dict[str, Kernel], sides: dict[str, Kernel], combine: str) -> Kernel:

@@ -21,7 +21,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from hypergauss import metrics
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.estimators.blueprint import LEVEL
+from hypergauss.estimators.blueprint import ACTIVITY, LEVEL
 from hypergauss.estimators.defaults import default_class_priors, default_priors
 from hypergauss.experiments.peers import log_densities
 from hypergauss.experiments.tables import make_table, publish
@@ -73,7 +73,7 @@ def draw_truth(seed: int, variance: float, size: int = NUM_VERTICES) -> Truth:
     """Return a random hypergraph, and the default kernel on it at medians of its priors."""
     H = draw_hypergraph(seed, size)
     walk = ShapedWalk(Spectrum.of(H, size_exponent=SIZE_EXPONENT), STEPS, variance=variance)
-    return Truth(H, Standardised(walk, INDIVIDUALITY, level=LEVEL))
+    return Truth(H, Standardised(walk, INDIVIDUALITY, level=LEVEL, activity=ACTIVITY))
 
 
 def draw_hyperparameters(seed: int, size: int = NUM_VERTICES) -> tuple[Truth, float]:
@@ -86,7 +86,7 @@ def draw_hyperparameters(seed: int, size: int = NUM_VERTICES) -> tuple[Truth, fl
     spectrum = Spectrum.of(H, size_exponent=PRIOR_MEAN + PRIOR_SPREAD * rng.standard_normal())
     shape = drawn("shape", len(ShapedWalk(spectrum).shape))
     walk = ShapedWalk(spectrum, drawn("steps"), shape, variance=drawn("variance"))
-    kernel = Standardised(walk, drawn("individuality"), evenness=rng.uniform(), level=LEVEL)
+    kernel = Standardised(walk, drawn("individuality"), level=LEVEL, activity=drawn("activity"))
     return Truth(H, kernel), drawn("noise_variance")
 
 

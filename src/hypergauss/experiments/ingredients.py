@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.estimators.blueprint import LEVEL, Blueprint
+from hypergauss.estimators.blueprint import ACTIVITY, LEVEL, Blueprint
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, ShapedWalk, Standardised
 from hypergauss.kernels.standardised import StandardVertices
@@ -41,7 +41,7 @@ def _shaped(spectrum: Spectrum, stiff: bool) -> ShapedWalk:
 
 
 def _uncentred(spectrum: Spectrum, stiff: bool) -> Kernel:
-    return Uncentred(_shaped(spectrum, stiff), level=LEVEL)
+    return Uncentred(_shaped(spectrum, stiff), level=LEVEL, activity=ACTIVITY, fixed=("evenness",))
 
 
 def _unscaled(spectrum: Spectrum, stiff: bool) -> Kernel:
@@ -57,7 +57,12 @@ def _unscaled(spectrum: Spectrum, stiff: bool) -> Kernel:
 
 
 def _without_individuality(spectrum: Spectrum, stiff: bool) -> Kernel:
-    return Standardised(_shaped(spectrum, stiff), _NO_INDIVIDUALITY, level=LEVEL, fixed=("individuality",))
+    fixed = ("evenness", "individuality")
+    return Standardised(_shaped(spectrum, stiff), _NO_INDIVIDUALITY, level=LEVEL, activity=ACTIVITY, fixed=fixed)
+
+
+def _without_activity(spectrum: Spectrum, stiff: bool) -> Kernel:
+    return Standardised(_shaped(spectrum, stiff), level=LEVEL, fixed=("evenness",))
 
 
 _BUILDS: dict[str, Build] = {
@@ -65,6 +70,7 @@ _BUILDS: dict[str, Build] = {
     "not scaled": _unscaled,
     "neither centred nor scaled": _shaped,
     "no individuality": _without_individuality,
+    "no activity": _without_activity,
 }
 _SETTINGS: dict[str, dict[str, Any]] = {
     "filter: walk without a shape": {"kernel": "walk"},

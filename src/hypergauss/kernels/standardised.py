@@ -8,7 +8,8 @@ the background b, w for that of the eigenvalue 0, and
     v = diag(U W U') + b,    t = v + w u^2,
     T^2 = q / (mean v) (t / mean t)^-evenness,    q = min(1, c (1 + individuality) / (c + individuality)),
 
-with c the number of memberships of each vertex, as a share of what is typical. Then
+with c the number of memberships of each vertex, as a share of what is typical, and means over vertices that are counted
+by min(1, c) each. Then
 
     K = variance * ( T (U W U' + b I) T + diag(1 - q) ) .
 
@@ -20,7 +21,8 @@ many memberships as is typical, all for an isolated one. If a vertex were the su
 known, q would be c, the limit of a large individuality; near 0, a single membership says all there is to say.
 
 The level that was taken out has a prior of its own, N(0, level), added to K as a constant: it is integrated out
-exactly, and predictions do not depend on how it is divided between mean and kernel.
+exactly, and predictions do not depend on how it is divided between mean and kernel. So has what the root of the number
+of memberships says by itself, h = (c / mean c)^1/2 less its mean: variance * activity * h h' is added too.
 """
 
 from __future__ import annotations
@@ -43,12 +45,13 @@ _NOTHING = 1e-200
 
 
 class StandardVertices(NamedTuple):
-    """Inputs of a standardised kernel: vertex indices, their rows of the centred U, memberships, and u^2."""
+    """Inputs of a standardised kernel: vertex indices, their rows of the centred U, memberships, u^2, and h."""
 
     index: np.ndarray  # type: ignore[assignment]  # (n,)
     vectors: np.ndarray  # (n, r)
     memberships: np.ndarray  # (n,), relative to what is typical
     trivial: np.ndarray  # u^2, (n,)
+    activity: np.ndarray  # h, (n,)
 
 
 class _Parts(NamedTuple):
@@ -60,8 +63,8 @@ class _Parts(NamedTuple):
     scale: np.ndarray  # T, (n,)
     centred: np.ndarray  # v, (n,)
     inverse: np.ndarray  # 1 / t, (n,), 0 where nothing is known
-    mean: Any  # of v over all vertices
-    whole_mean: Any  # of t over all vertices
+    mean: Any  # of v over typical vertices
+    whole_mean: Any  # of t over them
     log_ratio: np.ndarray  # log(t / mean t), (n,), 0 where nothing is known
 
 
@@ -78,8 +81,10 @@ class Standardised(Kernel):
         From 0, vertices on the scale that the filter gives them, to 1, on a common one: a correlation, then centred.
     level : float, default 0.0
         Prior variance of the level, the same for all vertices.
+    activity : float, default 0.0
+        How much the number of memberships says by itself, relative to the variance; at 0 it is not learned either.
     fixed : sequence of str
-        May name "individuality" and "evenness".
+        May name "individuality", "evenness" and "activity".
 
     Examples
     --------
@@ -97,6 +102,7 @@ class Standardised(Kernel):
 
     individuality: np.ndarray = positive(1e-4, 1e3)
     evenness: np.ndarray = bounded(0.0, 1.0)
+    activity: np.ndarray = positive(1e-4, 1e3)
 
     def __init__(
         self,
@@ -105,6 +111,7 @@ class Standardised(Kernel):
         *,
         evenness: float = 1.0,
         level: float = 0.0,
+        activity: float = 0.0,
         fixed: str | Sequence[str] = (),
     ) -> None:
         if not isinstance(part, SpectralKernel):
@@ -116,7 +123,10 @@ class Standardised(Kernel):
         self.evenness = np.asarray(_checks.real("evenness", evenness))
         if not 0 <= self.evenness <= 1:
             raise ValueError(f"`evenness` must lie between 0 and 1. Got {evenness}.")
-        self.fixed = self.check_fixed(fixed)
+        self.activity = np.asarray(0.0 if activity == 0 else _checks.positive("activity", activity))
+        named = (fixed,) if isinstance(fixed, str) else tuple(fixed)
+        silent = ("activity",) if self.activity == 0 and "activity" not in named else ()
+        self.fixed = self.check_fixed((*named, *silent))
 
     @property
     def spectrum(self) -> EigenSpectrum:
@@ -129,7 +139,12 @@ class Standardised(Kernel):
 
     @property
     def rank(self) -> int:  # noqa: D102
-        return self.spectrum.rank + (self.level > 0)
+        return self.spectrum.rank + (self.level > 0) + self.has_activity
+
+    @property
+    def has_activity(self) -> bool:
+        """Whether the number of memberships says something by itself."""
+        return bool(np.real(self.activity) > 0)
 
     @property
     def features_move(self) -> bool:
@@ -146,18 +161,22 @@ class Standardised(Kernel):
         return parameters.with_value(scaled, ("level",), float(factor * self.level))
 
     def varying_variance(self) -> float:
-        """Return the variance of a typical vertex, the level aside."""
+        """Return the variance of a typical vertex, level and activity aside."""
         return float(self.variance)
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.spectrum
         return StandardVertices(
-            rows, spectrum.centred_vectors(rows), spectrum.relative_memberships[rows], spectrum.trivial_shares(rows)
+            rows,
+            spectrum.centred_vectors(rows),
+            spectrum.relative_memberships[rows],
+            spectrum.trivial_shares(rows),
+            spectrum.relative_activities[rows],
         )
 
     def features(self, inputs: StandardVertices) -> np.ndarray:
-        """Return T U, and a column of ones for the level, shape (n, r)."""
-        return self._with_level(self._parts(inputs).scale[:, None] * inputs.vectors)
+        """Return T U, a column of ones for the level, and h, shape (n, r)."""
+        return self._features(inputs, self._parts(inputs))
 
     def structure(self, inputs: StandardVertices) -> Structure:
         """Return the weights, and variance (T^2 b + 1 - q)."""
@@ -169,7 +188,7 @@ class Standardised(Kernel):
 
     def features_and_structure(self, inputs: StandardVertices) -> tuple[np.ndarray, Structure]:  # noqa: D102
         found = self._parts(inputs)
-        return self._with_level(found.scale[:, None] * inputs.vectors), self._structure(found)
+        return self._features(inputs, found), self._structure(found)
 
     def scale(self, rows: np.ndarray) -> np.ndarray:
         """Return T at some vertices, shape (n,)."""
@@ -179,11 +198,12 @@ class Standardised(Kernel):
         return Structure(self._weights(found.weights), self.variance * _own(found))
 
     def _weights(self, weights: np.ndarray) -> np.ndarray:
-        scaled = self.variance * weights
-        return np.append(scaled, self.level) if self.level > 0 else scaled
+        own = [self.level] * (self.level > 0) + [self.variance * self.activity] * self.has_activity
+        return np.append(self.variance * weights, own)
 
-    def _with_level(self, features: np.ndarray) -> np.ndarray:
-        return np.column_stack([features, np.ones(len(features))]) if self.level > 0 else features
+    def _features(self, inputs: StandardVertices, found: _Parts) -> np.ndarray:
+        own = [np.ones(len(inputs.index))] * (self.level > 0) + [inputs.activity] * self.has_activity
+        return np.column_stack([found.scale[:, None] * inputs.vectors, *own])
 
     def cross(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         F, (weights, remainder) = self.features_and_structure(left)
@@ -192,7 +212,8 @@ class Standardised(Kernel):
 
     def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
         found = self._parts(inputs)
-        return self.variance * (found.scale**2 * found.centred + 1 - found.share) + self.level
+        told = found.scale**2 * found.centred + 1 - found.share
+        return self.variance * (told + self.activity * inputs.activity**2) + self.level
 
     def same_vertex(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         return left.index[:, None] == right.index[None, :]
@@ -216,21 +237,26 @@ class Standardised(Kernel):
         s = 2 * variance * adjoint.remainder * found.scale**2 * found.background
         if of_features is not None:
             s = s + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
+        typical, of_trivial = spectrum.typical_shares
         in_t = -even * s * found.inverse / 2
         in_whole_mean = even * s.sum() / (2 * found.whole_mean)
         in_means = in_whole_mean - s.sum() / (2 * found.mean)
-        in_weights = variance * of_weights + in_t @ inputs.vectors**2 + in_means * spectrum.centred_shares
-        in_weights[:1] += in_t @ inputs.trivial + in_whole_mean * self.spectrum.trivial_share
+        in_weights = variance * of_weights + in_t @ inputs.vectors**2 + in_means * typical
+        in_weights[:1] += in_t @ inputs.trivial + in_whole_mean * of_trivial
         in_background = variance * (adjoint.remainder @ found.scale**2) + in_t.sum() + in_means - in_weights.sum()
         in_variance = of_weights @ found.weights + adjoint.remainder @ _own(found)
         # Below 1, log q has slope 1 / (1 + individuality) - 1 / (c + individuality).
         in_log_share = s / 2 - variance * adjoint.remainder * found.share
         slope = 1 / (1 + self.individuality) - 1 / (inputs.memberships + self.individuality)
         in_individuality = (in_log_share * np.where(found.share < 1, slope, 0.0)).sum()
+        in_activity = np.zeros(())
+        if self.has_activity:
+            in_variance = in_variance + self.activity * adjoint.weights[-1]
+            in_activity = variance * adjoint.weights[-1]
         in_part = self.part.pull_back_filter(in_weights, in_background)
         in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
         in_evenness = -(s * found.log_ratio).sum() / 2
-        own = {"part": in_part, "individuality": in_individuality, "evenness": in_evenness}
+        own = {"part": in_part, "individuality": in_individuality, "evenness": in_evenness, "activity": in_activity}
         return parameters.gather(self, own)
 
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -279,9 +305,10 @@ class Standardised(Kernel):
         weights = known - background
         v = inputs.vectors**2 @ weights + background
         t = v + inputs.trivial * weights[:1].sum()
-        mean = self.spectrum.centred_shares @ weights + background
+        typical, of_trivial = self.spectrum.typical_shares
+        mean = typical @ weights + background
         mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
-        whole_mean = mean + self.spectrum.trivial_share * weights[:1].sum()
+        whole_mean = mean + of_trivial * weights[:1].sum()
         is_known = np.minimum(np.real(v), np.real(t)) > _NOTHING * np.real(weights).max(initial=0.0)
         inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
         log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))

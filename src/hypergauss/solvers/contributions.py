@@ -96,6 +96,10 @@ def _parts(
         found = [Part(label, incidence.indices, told, float(voices.rest[row]), kernel.spectrum)]
         if isinstance(kernel, Standardised) and kernel.level > 0:
             found.append(Part("level", none.astype(int), none, kernel.level * float(alpha.sum())))
+        if isinstance(kernel, Standardised) and kernel.has_activity:
+            h = kernel.spectrum.relative_activities
+            told_by_itself = float(kernel.variance * kernel.activity * h[row] * (h[rows] @ alpha))
+            found.append(Part("activity", none.astype(int), none, told_by_itself))
         return found
     if by_products and isinstance(kernel, SpectralKernel):
         whole = float(_filtered(kernel, rows, alpha, filter_expansion(kernel, _TOLERANCE).coefficients)[row])
@@ -175,7 +179,7 @@ def _voices(
         raise TypeError(f"Hyperedges tell what singular vectors say of both sides. Got {spectrum!r}.")
     inputs: Any = kernel.inputs(rows)
     remainder = kernel.remainder(inputs)
-    # A level, the last feature if there is one, speaks through no hyperedge.
+    # A level and activity, the last features if there are any, speak through no hyperedge.
     weights, F = kernel.weights()[: spectrum.rank], kernel.features(inputs)[:, : spectrum.rank]
     coefficients = weights * (F.T @ alpha)
     if isinstance(kernel, Standardised):

@@ -150,22 +150,32 @@ class EigenSpectrum(Spectrum):
         return (self.vertex_vectors[rows][:, : len(self._trivial)] @ self._trivial) ** 2
 
     @cached_property
-    def trivial_share(self) -> float:
-        """The mean of trivial shares over all vertices: 1 / N, or 0 where there is no trivial direction."""
-        return float(self._trivial.any()) / max(self.num_vertices, 1)
+    def typical_shares(self) -> tuple[np.ndarray, float]:
+        """The mean square of each column of the centred U, shape (r,), and that of the trivial direction.
 
-    @cached_property
-    def centred_shares(self) -> np.ndarray:
-        """The mean square of each column of the centred U, shape (r,): 1 / N, and less in the null space."""
-        shares = np.full(self.rank, 1.0 / max(self.num_vertices, 1))
-        shares[: len(self._trivial)] *= 1.0 - self._trivial**2
-        return freeze(shares)
+        Over all vertices, each counted by the share of the usual number of memberships that it has, at most one.
+        """
+        counted = np.minimum(1.0, self.relative_memberships)
+        counted = counted / counted.sum() if counted.any() else np.full(len(counted), 1.0 / max(len(counted), 1))
+        everything = np.arange(self.num_vertices)
+        shares = counted @ self.centred_vectors(everything) ** 2
+        return freeze(shares), float(counted @ self.trivial_shares(everything))
 
     @cached_property
     def relative_memberships(self) -> np.ndarray:
         """How many memberships each vertex has, relative to the median of those that have any, shape (N,)."""
         counts = self.source.memberships()
         return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
+
+    @cached_property
+    def relative_activities(self) -> np.ndarray:
+        """The root of each vertex's memberships, relative to that of their mean, less the mean of it, shape (N,).
+
+        Zero where all vertices have as many.
+        """
+        counts = self.source.memberships()
+        roots = np.sqrt(counts / counts.mean()) if counts.any() else counts
+        return freeze(roots - roots.mean() if len(roots) else roots)
 
     @property
     def is_silent(self) -> bool:
