@@ -86,5 +86,5 @@ class Folds:
             self._adjoint[at] = u
             in_field -= system.forms(u, x).array
             in_mean = in_mean - operator.fetch((u * system.precision).sum(axis=0))
-        of_kernel = np.array(parameters.tangents(kernel, log_numbers)).reshape(-1, 2)  # type: ignore[arg-type]
+        of_kernel = np.array(parameters.tangents(kernel, log_numbers)).reshape(-1, 2)
         return of_kernel @ in_field, in_mean
