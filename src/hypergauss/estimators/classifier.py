@@ -218,12 +218,18 @@ class HypergraphGPClassifier(GrowingClassifier):
         if inference == "dirichlet" and self._are_told_by_angles(len(names), len(classes)):
             inference = "one-hot"
         blueprint = self._blueprint(
-            Work(len(names), kind_of(likelihood, inference), likelihood.num_latents, learns=learns_at_once),
+            Work(
+                len(names),
+                kind_of(likelihood, inference),
+                likelihood.num_latents,
+                learns=learns_at_once,
+                num_classes=len(classes) if self._may_be_one_hot else 0,
+            ),
             searches=learns_at_once,
             needs_eigenvectors=self.inference not in ("auto", "variational"),
         )
         if blueprint.is_iterative(self.solver):
-            likelihood, inference = self._way(classes, codes, is_variational=True, is_coupled=False)
+            likelihood, inference = self._way_by_products(classes, codes, is_field=blueprint.is_markov)
         rows, codes = once_each(blueprint.domain.rows(names), codes, names)
         with progress(self.verbose) as report:
             learns = self.inference != "mcmc"
@@ -280,6 +286,16 @@ class HypergraphGPClassifier(GrowingClassifier):
         if as_counts and not is_variational and self.likelihood == "auto":
             return likelihood, self.inference if is_known else "dirichlet"
         return likelihood, resolved(self.inference, likelihood, is_variational=is_variational)
+
+    def _way_by_products(self, classes: np.ndarray, codes: np.ndarray, *, is_field: bool) -> tuple[Classification, str]:
+        """Return likelihood and inference by products: of a Markov field zeros and ones, if that is left to us."""
+        if is_field and self._may_be_one_hot:
+            return Softmax(len(classes)), "one-hot"
+        return self._way(classes, codes, is_variational=True, is_coupled=False)
+
+    @property
+    def _may_be_one_hot(self) -> bool:
+        return self.inference in ("auto", "one-hot") and self.likelihood in ("auto", "softmax")
 
     def _are_told_by_angles(self, num_labels: int, num_classes: int) -> bool:
         """Return whether features are compared one by one, as they say most, where a dense solver serves the labels."""

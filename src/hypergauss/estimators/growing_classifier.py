@@ -19,6 +19,7 @@ from hypergauss.estimators.updating import Labelled, labelled_again
 from hypergauss.estimators.vertices import nothing_given
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
+from hypergauss.inference.one_hot import OneHotLatents
 
 
 class GrowingClassifier(LabelledVertices):
@@ -103,18 +104,26 @@ class GrowingClassifier(LabelledVertices):
         if isinstance(self.posterior_, SampledLatents) or self.batch_size is not None:
             way = "draws" if self.batch_size is None else "mini-batches"
             raise ValueError(f"A model must be conditioned on its labels to be updated. Got one by {way}. Fit again.")
-        is_variational = components(self.posterior_)[0][1].posteriors[0].is_by_products
+        latents = components(self.posterior_)[0][1]
+        is_by_products = latents.posteriors[0].is_by_products
         likelihood = self.posterior_.likelihood
-        if self.inference in ("dirichlet", "one-hot") or (self.inference == "auto" and are_many(self.covariates)):
+        is_one_hot = isinstance(latents, OneHotLatents) and is_by_products
+        if not is_one_hot and self._are_measurements:
             raise ValueError(
                 "A model must settle its labels to be updated. Got one by labels as measurements ('dirichlet' or "
                 "'one-hot', usual for many features). Fit again: that takes seconds."
             )
+        usual = resolved(self.inference, likelihood, is_variational=is_by_products)
         return labelled_again(
             self.posterior_,
             growth,
             growth.new.rows(labels.index),
             _checks.positions(labels.to_numpy(), self.classes_),
-            inference=resolved(self.inference, likelihood, is_variational=is_variational),
+            inference="one-hot" if is_one_hot else usual,
             asked=self.solver,
         )
+
+    @property
+    def _are_measurements(self) -> bool:
+        """Whether labels were taken as measurements, by an exact solver."""
+        return self.inference in ("dirichlet", "one-hot") or (self.inference == "auto" and are_many(self.covariates))

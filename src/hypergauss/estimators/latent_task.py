@@ -17,6 +17,7 @@ from hypergauss.inference.mcmc.sampling import sample_posterior
 from hypergauss.inference.mini_batches import learn_in_batches
 from hypergauss.inference.mixtures import MixedLatents
 from hypergauss.inference.one_hot import OneHotLatents, OneHotObjective
+from hypergauss.inference.one_hot_by_products import OneHotByProducts
 from hypergauss.inference.propagation import PropagationObjective
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.inference.variational import VariationalObjective
@@ -105,6 +106,8 @@ class LatentTask(Task):
         """Return the bound or Laplace's evidence; sites belong to vertices, so a kernel starts from the last one's."""
         if isinstance(solver, ExactSolver):
             return self._kind()(solver, self.y, self.likelihood.num_latents, state)
+        if isinstance(solver, MarkovSolver) and self.inference == "one-hot":
+            return OneHotByProducts(solver, self.y, self.likelihood.num_latents)
         if self.inference != "variational":
             raise ValueError(
                 f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. "

@@ -84,7 +84,7 @@ def labelled_again(
         Of the vertices.
     rows, codes : arrays, shape (n,)
         All labelled vertices by index, those from before first and in their order, and their classes.
-    inference : {"ep", "variational", "laplace"}
+    inference : {"ep", "variational", "laplace", "one-hot"}
         How the posterior was found.
     asked : str or Iterative
         The estimator's solver.

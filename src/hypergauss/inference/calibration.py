@@ -38,7 +38,7 @@ _EXACT = 1e-8
 
 
 def held_out_probabilities(latents: GaussianLatents | MixedLatents) -> np.ndarray:
-    """Return the probabilities of each labelled vertex's classes from the other labels, shape (n, C)."""
+    """Return the probabilities of each labelled vertex's classes from other labels, shape (n, C); NaN if unknown."""
     return latents.left_out_probabilities()
 
 
@@ -48,8 +48,9 @@ def temperature_of(latents: GaussianLatents | MixedLatents, codes: np.ndarray) -
     if not is_told.any():
         return 1.0
     are_coupled = any(each.coupling is not None for _, each in components(latents))
-    found = held_out_probabilities(latents)[is_told]
-    return best_temperature(found, codes[is_told], _FEW if are_coupled else _SPREAD)
+    found = held_out_probabilities(latents)
+    is_told &= np.isfinite(found[:, 0])  # where labels are many, some are enough
+    return best_temperature(found[is_told], codes[is_told], _FEW if are_coupled else _SPREAD)
 
 
 def best_temperature(probabilities: np.ndarray, codes: np.ndarray, spread: float = _SPREAD) -> float:

@@ -30,11 +30,13 @@ from scipy.special import log_softmax
 
 from hypergauss import parameters
 from hypergauss.inference.calibration import best_temperature, log_prior_of_temperature
+from hypergauss.inference.folds import Folds
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.site_objective import Settled, SiteObjective
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.cholesky import cholesky, inverse_of_factor
+from hypergauss.solvers.markov.posterior import MarkovPosterior
 from hypergauss.solvers.sites import NaturalSites
 
 #: s.
@@ -51,8 +53,19 @@ class OneHotLatents(GaussianLatents):
         return _softmax(np.hstack([posterior.mean(rows) for posterior in self.posteriors]))
 
     def left_out_probabilities(self) -> np.ndarray:
-        """Return the same at each labelled vertex from all other labels: t - a / d, d the same for all classes."""
-        variance = self.posteriors[0].leave_one_out().variance[:, None]
+        """Return the same at each labelled vertex from other labels: all, t - a / d with d the same for all classes.
+
+        By products those of other folds, and of labels in folds that are not held out NaN.
+        """
+        first = self.posteriors[0]
+        if isinstance(first, MarkovPosterior):
+            targets = np.hstack([each.sites.mean for each in self.posteriors])
+            mean = np.concatenate([each.prior.mean for each in self.posteriors])
+            folds = Folds(first.workspace, first.sites.rows, targets.argmax(axis=1), targets)
+            found = np.full_like(targets, np.nan)
+            found[folds.places] = _softmax(folds.means(first.prior.kernel, mean))
+            return found
+        variance = first.leave_one_out().variance[:, None]
         return _softmax(np.hstack([each.sites.mean - each.dual_weights() * variance for each in self.posteriors]))
 
 
@@ -68,7 +81,7 @@ class OneHotObjective(SiteObjective):
     """L as a function of the hyperparameters; sites stay where they are."""
 
     def __init__(self, solver: ExactSolver, y: np.ndarray, num_latents: int, start: NaturalSites | None = None) -> None:
-        self.targets = SIZE * ((np.asarray(y)[:, None] == np.arange(num_latents)) - 1.0 / num_latents)
+        self.targets = targets_of(y, num_latents)
         super().__init__(
             solver, y, num_latents, NaturalSites(self.targets, np.ones_like(self.targets)) if start is None else start
         )
@@ -77,14 +90,14 @@ class OneHotObjective(SiteObjective):
 
     def settle(self, model: LatentModel) -> Settled:  # noqa: D102
         found = self._held_out(model)
-        value = self._density(found.mean)[0]
+        value = held_out_density(found.mean, self.codes)[0]
         # K^-1 + I has the inverse I - A^-1, and K a = t - a - mean.
         variance = np.repeat(1.0 - np.diagonal(found.inverse)[:, None], self.targets.shape[1], axis=1)
         return Settled(self.sites, Marginals(self.targets - found.alpha, variance, value), value)
 
     def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102, ARG002
         inverse, alpha, mean = self._held_out(model)
-        slopes, d = self._density(mean)[1], np.diagonal(inverse)[:, None]
+        slopes, d = held_out_density(mean, self.codes)[1], np.diagonal(inverse)[:, None]
         in_alpha, in_d = -slopes / d, (slopes * alpha / d**2).sum(axis=1)
         solved = inverse @ in_alpha
         in_kernel = self.solver.pull_back_product(
@@ -104,13 +117,19 @@ class OneHotObjective(SiteObjective):
             return found
         return self._latest[1]
 
-    def _density(self, mean: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return L, and its slopes in held-out means."""
-        temperature = best_temperature(_softmax(mean), self.codes)
-        logs = log_softmax(mean / temperature, axis=1)
-        own = np.arange(mean.shape[1]) == self.codes[:, None]
-        value = float(logs[own].sum()) + log_prior_of_temperature(temperature)
-        return value, (own - np.exp(logs)) / temperature
+
+def targets_of(y: np.ndarray, num_classes: int) -> np.ndarray:
+    """Return t of labels 0 to C - 1, shape (n, C)."""
+    return SIZE * ((np.asarray(y)[:, None] == np.arange(num_classes)) - 1.0 / num_classes)
+
+
+def held_out_density(mean: np.ndarray, codes: np.ndarray) -> tuple[float, np.ndarray]:
+    """Return L of held-out means, shape (n, C), and its slopes in them."""
+    temperature = best_temperature(_softmax(mean), codes)
+    logs = log_softmax(mean / temperature, axis=1)
+    own = np.arange(mean.shape[1]) == codes[:, None]
+    value = float(logs[own].sum()) + log_prior_of_temperature(temperature)
+    return value, (own - np.exp(logs)) / temperature
 
 
 def _softmax(mean: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators.threaded import num_cores
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.markov.options import Markov
-from hypergauss.solvers.work import System, Work, learning_size, num_points
+from hypergauss.solvers.work import System, Work, learning_size, num_held_out_folds, num_points
 
 Relations = Mapping[str, Hypergraph | Graph]
 #: Relations whose size exponent is learned; None where that is left to its cost.
@@ -32,6 +32,8 @@ _PRODUCTS = 140
 #: Of a Markov field: estimates of the evidence over two or three nu, columns beside the probes, and products of a
 #: column's solve.
 _FIELD_ESTIMATES, _FIELD_COLUMNS, _FIELD_PRODUCTS = 10, 6, 60
+#: Of labels as zeros and ones: evaluations with slopes, each of two columns a class and fold, and products of a column.
+_HELD_OUT_ESTIMATES, _HELD_OUT_PRODUCTS = 5, 110
 #: Columns of labels, relative to those of measurements: sites move between estimates.
 _OF_SITES = 1.4
 
@@ -152,12 +154,20 @@ def markov_cost(relations: Relations, options: Markov, work: Work) -> Cost:
     for relation in relations.values():
         N, _, nnz = _sizes(relation)
         learning = _FIELD_ESTIMATES * (_FIELD_COLUMNS + min(options.probes_for(N), N)) if work.learns else 1
-        columns = learning + options.n_samples
-        seconds += _FIELD_PRODUCTS * columns * (nnz + 2 * N) / (_INCIDENCES_A_SECOND * num_cores())
+        products = _FIELD_PRODUCTS * (learning + options.n_samples)
+        if work.num_classes:
+            products = _HELD_OUT_PRODUCTS * work.num_classes * _label_solves(work)
+        seconds += products * (nnz + 2 * N) / (_INCIDENCES_A_SECOND * num_cores())
         memory += 120.0 * nnz + N * 8.0 * 16 * 12
-    if work.kind != "gaussian":
+    if work.kind != "gaussian" and not work.num_classes:
         seconds *= _OF_SITES * work.num_latents
     return Cost(seconds, memory)
+
+
+def _label_solves(work: Work) -> int:
+    """Return the solves of each class: those of learning, of the temperature, and of the labels all together."""
+    folds = num_held_out_folds(work.num_sites)
+    return (2 * _HELD_OUT_ESTIMATES * folds if work.learns else 0) + folds + 1
 
 
 def _decomposition(relation: Hypergraph | Graph, rank: int | None, *, is_full: bool) -> tuple[int, Cost]:

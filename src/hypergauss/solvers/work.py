@@ -42,6 +42,8 @@ _NUM_POINTS, _LEAST_POINTS, _AVERAGING = 20, 8, 10.0
 _FEW_MEASUREMENTS, _TIMES_MORE = 80, 4
 #: The time that conditioning coupled latents on all labels may take.
 _COUPLED = 60.0
+#: Folds that labels are dealt into, and labels that are enough to hold out: where they are many, of a few folds only.
+FOLDS, _ENOUGH = 5, 800
 
 
 class Counts(NamedTuple):
@@ -82,6 +84,8 @@ class Work(NamedTuple):
         Whether hyperparameters are learned, and averaged over.
     from_all : bool
         Whether they are learned from all observations however long it takes, as with inducing variables.
+    num_classes : int
+        Of labels that a Markov field may take as zeros and ones (`inference.one_hot_by_products`); 0 where it may not.
     """
 
     num_sites: int
@@ -90,6 +94,7 @@ class Work(NamedTuple):
     learns: bool = True
     averages: bool = True
     from_all: bool = False
+    num_classes: int = 0
 
     def num_evaluations(self, *, searches: bool) -> int:
         """Return how often learning evaluates its objective, as a rule."""
@@ -197,3 +202,8 @@ def coupled_is_affordable(num_sites: int, num_classes: int) -> bool:
     """Return whether the coupled latents of so many labels and classes can be conditioned on all of them."""
     work = Work(num_sites, "coupled", num_classes)
     return System.of(num_sites, num_sites, "dense").conditioning(work) <= _COUPLED
+
+
+def num_held_out_folds(num_labels: int) -> int:
+    """Return how many of the folds are held out in turn."""
+    return min(FOLDS, max(1, -(-_ENOUGH * FOLDS // max(num_labels, 1))))
