@@ -173,7 +173,7 @@ def test_an_isolated_vertex_speaks_only_for_itself():
     alone = H.isolated_vertices[0]
     explained = fitted().explain(alone)
     assert explained.edges.empty
-    assert list(explained.rest) == ["its own observation", "level"]
+    assert list(explained.rest) == ["its own observation", "level", "activity"]
     by_filter = fitted(kernel=MATERN).explain(alone)
     assert by_filter.edges.empty
     assert list(by_filter.rest) == ["its own observation"]

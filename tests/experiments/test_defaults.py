@@ -100,7 +100,7 @@ def test_each_ingredient_can_be_taken_out(planted, classifies):
     for name, model in variants(planted.hypergraph, classifies=classifies).items():
         model.fit(train, y)
         found[name] = model.predict_proba(np.arange(80)) if classifies else model.predict(np.arange(80))
-    assert len(found) == (11 if classifies else 10)
+    assert len(found) == (12 if classifies else 11)
     default = found.pop("default")
     for name, other in found.items():
         assert np.isfinite(other).all(), name

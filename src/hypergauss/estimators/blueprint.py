@@ -242,7 +242,9 @@ def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool
         part: SpectralKernel = ShapedWalk(spectrum, fixed=("shape",) if stiff else ())
     else:
         part = KERNELS[name](spectrum)
-    return Standardised(part, level=LEVEL, activity=ACTIVITY, fixed=("evenness",))
+    # Where all vertices have as many memberships, their number says nothing.
+    activity = ACTIVITY if part.eigenspectrum.relative_activities.any() else 0.0
+    return Standardised(part, level=LEVEL, activity=activity, fixed=("evenness",))
 
 
 def _combine(kernels: dict[str, Kernel], sides: dict[str, Kernel], combine: str) -> Kernel:

@@ -194,15 +194,16 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         >>> H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d"], "z": ["d", "e", "f"]})
         >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
         >>> print(model.explain("c"))
-        predicted mean of 'c': 1.239, from 1.733 without observations
+        predicted mean of 'c': 1.383, from 1.733 without observations
           observed vertices (3 in all)
-            -0.2798  'a'
-            -0.2035  'b'
-            -0.01075  'f'
+            -0.2517  'a'
+            -0.1831  'b'
+            +0.08415  'f'
           hyperedges (2 in all)
-            -0.7009  'x'
-            -0.06191  'y'
-          +0.2688  level
+            -0.5604  'x'
+            -0.05668  'y'
+          +0.2665  level
+          -7.622e-05  activity
         """
         row = int(self._rows([vertex])[0])
         function = self._function

@@ -191,7 +191,7 @@ class KPMF(Growth, BaseEstimator):
         chains: int = 4,
         warm_up: int = 40,
         draws: int | str = "auto",
-        max_draws: int = 200,
+        max_draws: int = 400,
         thin: int = 1,
         tolerance: float = 3e-3,
         precision: str = "single",

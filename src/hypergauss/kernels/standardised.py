@@ -42,6 +42,8 @@ from hypergauss.spectrum import EigenSpectrum
 
 #: The share of the largest weight below which a vertex has no part in what is filtered but by rounding.
 _NOTHING = 1e-200
+#: The least variance that has an inverse.
+_LEAST = 1e-300
 
 
 class StandardVertices(NamedTuple):
@@ -92,11 +94,11 @@ class Standardised(Kernel):
     >>> from hypergauss.kernels import Walk
     >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e"]], vertices=list("abcdef"))
     >>> print(Standardised(Walk(Spectrum.of(H)), individuality=0.1).gram().round(2))
-    [[ 1.    1.    0.59 -1.   -0.81  0.  ]
-     [ 1.    1.    0.59 -1.   -0.81  0.  ]
-     [ 0.59  0.59  1.   -0.59 -0.95  0.  ]
-     [-1.   -1.   -0.59  1.    0.81  0.  ]
-     [-0.81 -0.81 -0.95  0.81  1.    0.  ]
+    [[ 1.16  1.16  0.41 -0.98 -1.06  0.  ]
+     [ 1.16  1.16  0.41 -0.98 -1.06  0.  ]
+     [ 0.41  0.41  0.42 -0.35 -0.76  0.  ]
+     [-0.98 -0.98 -0.35  0.83  0.9   0.  ]
+     [-1.06 -1.06 -0.76  0.9   1.48  0.  ]
      [ 0.    0.    0.    0.    0.    1.  ]]
     """
 
@@ -309,7 +311,8 @@ class Standardised(Kernel):
         mean = typical @ weights + background
         mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
         whole_mean = mean + of_trivial * weights[:1].sum()
-        is_known = np.minimum(np.real(v), np.real(t)) > _NOTHING * np.real(weights).max(initial=0.0)
+        least = max(_NOTHING * np.real(weights).max(initial=0.0), _LEAST)
+        is_known = np.minimum(np.real(v), np.real(t)) > least
         inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
         log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))
         c, k = inputs.memberships, self.individuality
