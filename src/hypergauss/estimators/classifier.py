@@ -27,7 +27,7 @@ from hypergauss.inference.mcmc import Draws
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit
+from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, Softmax
 from hypergauss.solvers.choose import Choice, dense_is_affordable
 from hypergauss.solvers.work import Work, coupled_is_affordable
 
