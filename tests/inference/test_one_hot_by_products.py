@@ -195,6 +195,18 @@ def test_classes_that_are_rare_or_seen_once_are_no_trouble():
     assert rest[list(model.classes_).index("once")] < rest[list(model.classes_).index("usual")]
 
 
+def test_a_vertex_that_no_label_reaches_has_the_shares_of_the_classes():
+    """Also where every labelled vertex is reached by others, so that held-out labels say nothing of it."""
+    alone = H.with_vertices([*H.vertices, "alone"])
+    labels = np.where(CLASSES == 0, "a", "b")
+    linked = np.flatnonzero(np.asarray(H.incidence.sum(axis=1)).ravel() > 0)
+    chosen = np.intersect1d(ROWS, linked)
+    model = HypergraphGPClassifier(alone, solver="markov").fit(H.vertices[chosen], labels[chosen])
+    share = (labels[chosen] == "a").mean()
+    assert abs(share - 0.5) > 0.1
+    assert model.predict_proba(["alone"])[0, 0] == pytest.approx(share, abs=0.05)
+
+
 def test_fewer_labels_than_folds_are_enough():
     model = HypergraphGPClassifier(H, solver="markov").fit(H.vertices[ROWS[:3]], ["a", "b", "a"])
     assert np.isfinite(model.predict_proba(H.vertices)).all()
