@@ -27,7 +27,7 @@ from hypergauss.inference.mcmc import Draws
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit
+from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, Softmax
 from hypergauss.solvers.choose import Choice, dense_is_affordable
 from hypergauss.solvers.work import Work, coupled_is_affordable
 
@@ -64,9 +64,12 @@ class HypergraphGPClassifier(GrowingClassifier):
         measurements of the latents under softmax (`inference.dirichlet`), all in closed form and calibrated. "one-hot",
         labels as zeros and ones, hyperparameters by labels that are held out (`inference.one_hot`). "auto" takes these
         two for more than two classes and many labels where covariates are many features: "one-hot" for as many labels
-        as a dense solver serves in a minute, "dirichlet" with kernels of low rank beyond. Sampling starts from the
-        kernel as given: priors without a name in ``priors`` are centred at its values, and "auto" keeps the size
-        exponent at 0.
+        as a dense solver serves in a minute, "dirichlet" with kernels of low rank beyond. With the Markov solver, the
+        usual one where eigenvectors do not fit, "auto" takes "one-hot" for any number of classes, with labels held out
+        in folds (`inference.one_hot_by_products`): probabilities are a tempered softmax of the latents' means, and what
+        the posterior variance would say of a vertex far from all labels is left out. "variational" has it, and takes
+        far longer. Sampling starts from the kernel as given: priors without a name in ``priors`` are centred at its
+        values, and "auto" keeps the size exponent at 0.
     inducing : int, iterable of vertex names, or SpectralFeatures, optional
         Sparse inference: how many inducing vertices to select (`select_inducing_vertices`), which ones, or how many
         leading eigenvectors to use in their place.
@@ -96,7 +99,7 @@ class HypergraphGPClassifier(GrowingClassifier):
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
         As for the regressor; with the iterative solver, posteriors are found by ``inference="variational"``, and the
-        bound is an estimate.
+        bound is an estimate; with the Markov solver so or by "one-hot".
     n_starts : int, default 1
         Starts that learning follows.
     max_iterations : int, default 100

@@ -3,13 +3,23 @@ r"""Labels as zeros and ones on a Markov field: hyperparameters by labels that a
 As `one_hot`, whose targets and density these are, but for what is held out: some labels together (`folds`), since one
 at a time is out of reach of products. Classes have one matrix, so that an evaluation solves for all of them at once,
 2 C columns a fold with its slopes, however many labels there are; nothing is drawn and nothing estimated.
+
+A vertex that no label reaches has the probabilities softmax(mean / T), which should be the shares p of the classes:
+
+    mean_c = T (log p_c - average of log p),
+
+from where learning starts. Held-out labels alone say little of it, as few of them are out of reach of all others.
 """
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
+from scipy.special import softmax
 
 from hypergauss import parameters
+from hypergauss.inference.calibration import best_temperature
 from hypergauss.inference.folds import Folds
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.one_hot import held_out_density, targets_of
@@ -57,6 +67,13 @@ class OneHotByProducts(Objective):
     def settle(self, model: LatentModel) -> tuple[NaturalSites, float]:  # noqa: ARG002
         """Return the sites at a model, the same at all, and for the objective NaN: conditioning does not need it."""
         return self.sites, float("nan")
+
+    def with_shares(self, model: LatentModel) -> LatentModel:
+        """Return a model with the means that stand for the shares of the classes, at its best temperature."""
+        held_out = softmax(self.folds.means(model.kernel, model.mean), axis=1)
+        logs = np.log(np.bincount(self.codes, minlength=len(model.mean)))
+        mean = best_temperature(held_out, self.told) * (logs - logs.mean())
+        return cast(LatentModel, parameters.with_value(model, ("mean",), mean))
 
     def value(self, model: LatentModel) -> float:  # noqa: D102
         return held_out_density(self.folds.means(model.kernel, model.mean), self.told)[0]
