@@ -329,11 +329,11 @@ def test_a_series_of_lists_names_its_hyperedges_by_its_index():
     lists = pd.Series([["a", "b"], ["b"]], index=["x", "y"])
     assert Hypergraph.from_edges(lists).edges.tolist() == ["x", "y"]
     assert Hypergraph.from_edges(lists.reset_index(drop=True)).edges.tolist() == [0, 1]
-    with pytest.raises(ValueError, match="`edges` must have different names. 'x'"):
+    with pytest.raises(ValueError, match=r"`edges` must have different names\. 'x'"):
         Hypergraph.from_edges(lists.set_axis(["x", "x"]))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.float16])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
 def test_entries_listed_twice_add_up_beyond_what_their_type_can_hold(dtype):
     ones, at = np.ones(3000, dtype), np.zeros(3000, dtype=int)
     for matrix in (sp.coo_array((ones, (at, at)), shape=(1, 1)), sp.csr_array((ones, at, [0, 3000]), shape=(1, 1))):

@@ -153,8 +153,8 @@ def of_attributes(frame: pd.DataFrame) -> Parts:
             codes, values = pd.factorize(frame.iloc[:, position], sort=True)
         except TypeError as error:
             raise TypeError(
-                f"Column {column!r} must hold values that can be hashed, such as text and numbers. Got {error}. One row "
-                "for each of a list's entries, as `frame.explode` makes them, is what `Hypergraph.from_table` reads."
+                f"Column {column!r} must hold values that can be hashed, such as text and numbers. Got {error}. "
+                "Of lists, make a row for each entry (`frame.explode`), and read it by `Hypergraph.from_table`."
             ) from error
         alone = int((np.bincount(codes[codes >= 0]) == 1).sum())
         if len(values) > _CATEGORIES and alone > len(values) / 2:
