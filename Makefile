@@ -8,7 +8,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 PYTEST := -m pytest --dist loadfile -n $(XDIST)
 
-.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs check-site bench bench-check reproduce clean
+.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs check-site bench bench-check bench-stale reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -95,6 +95,10 @@ bench: setup
 # The headline ratios again, beside the stored ones; fails where a target is missed. What is counted is in `test`.
 bench-check: setup
 	$(BIN)/python -m benchmarks.check
+
+# Which stored outcomes are older than the code they measured; runs nothing.
+bench-stale: setup
+	$(BIN)/python -m benchmarks.stale
 
 reproduce: setup
 	$(BIN)/hypergauss reproduce all --out results

@@ -20,6 +20,9 @@ from benchmarks.common import environment, fresh, is_quick, publish, table, verd
 from hypergauss.datasets import fetch_movielens_100k
 from hypergauss.experiments.movielens_splits import splits
 
+#: What its outcome depends on (`benchmarks.stale`).
+MEASURES = ("factorisation", "hypergraph", "kernels", "learning", "operators", "solvers", "spectrum")
+
 OURS, MYFM = "KPMF", "myFM, rank 10"
 OURS_ORDERED, MYFM_ORDERED = "KPMF, ordered probit", "myFM, ordered probit"
 PAIRS = ((OURS, MYFM), (OURS_ORDERED, MYFM_ORDERED))

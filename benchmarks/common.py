@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,9 +148,9 @@ def _setting() -> str:
 
 def commit() -> str:
     """Return the commit that is measured, with a plus sign where ``src`` has changed since."""
-    git = partial(subprocess.run, cwd=_ROOT, capture_output=True, text=True, check=False)
-    known = git(["git", "rev-parse", "--short=7", "HEAD"]).stdout.strip()
-    return known + "+" * bool(git(["git", "status", "--porcelain", "--", "src"]).stdout.strip()) if known else "unknown"
+    from hypergauss.experiments import origin  # here: workers run where the package is not, or time its import
+
+    return origin.commit() or "unknown"
 
 
 def _installed(library: str) -> str:

@@ -23,6 +23,9 @@ from hypergauss.experiments.movielens import score
 from hypergauss.experiments.movielens_splits import Split, splits
 from hypergauss.factorisation.chains import MOST_RHAT
 
+#: What its outcome depends on (`benchmarks.stale`).
+MEASURES = ("factorisation", "hypergraph", "kernels", "learning", "operators", "solvers", "spectrum")
+
 CHAINS = 4
 QUICK = {"warm_up": 5, "draws": 10}
 

@@ -20,6 +20,9 @@ from pathlib import Path
 
 from benchmarks.common import heading
 
+#: What its outcome depends on (`benchmarks.stale`).
+MEASURES = (".",)
+
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results" / "first_steps.txt"
 _TUTORIAL = ROOT / "docs" / "examples" / "tutorials" / "plot_1_your_own_csv.py"

@@ -22,6 +22,9 @@ import numpy as np
 from benchmarks.common import RESULTS, heading
 from benchmarks.fuzz_readers import READERS, Trial, changed, make_good_files
 
+#: What its outcome depends on (`benchmarks.stale`).
+MEASURES = ("hypergraph", "io", "storage")
+
 MEANING = "Refused means a FileError with a sentence. Nothing else was raised, and no file was opened for writing."
 
 

@@ -26,6 +26,9 @@ from hypergauss.datasets import MovieLens, fetch_movielens_100k
 from hypergauss.exceptions import UnseenWarning
 from hypergauss.experiments.movielens import relations
 
+#: What its outcome depends on (`benchmarks.stale`).
+MEASURES = ("factorisation", "hypergraph", "kernels", "learning", "operators", "solvers", "spectrum")
+
 GIVEN, LEAST = 10, 30
 #: Of the choice between priors, which was made on seed 100, none is a seed here.
 SEEDS = {"gaussian": (0, 1, 2), "ordinal": (0,)}

@@ -114,6 +114,19 @@ def test_the_average_is_wider_than_the_mode():
     assert spread[0] > spread[1]
 
 
+@pytest.mark.parametrize("make", [HypergraphGPRegressor, HypergraphGPClassifier])
+def test_the_order_of_observations_does_not_matter(make):
+    """With few of them many hyperparameters are as the prior left them, all equally flat."""
+    names, y = np.array(["a", "b", "c", "d"]), np.array([1, 0, 0, 1])
+    G = type(H).from_edges([["a", "b", "c"], ["c", "d"], ["d", "e", "a"]])
+    found = []
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]):
+        model = make(G, random_state=0).fit(names[order], y[order])
+        found.append(model.predict_proba(["e"]) if make is HypergraphGPClassifier else model.predict(["e"], True))
+    for other in found[1:]:
+        assert np.allclose(found[0], other, rtol=1e-6)
+
+
 def test_a_given_kernel_is_neither_averaged_nor_given_default_priors():
     y, names = np.sin(ROWS), [NAMES[i] for i in ROWS]
     model = HypergraphGPRegressor(H, Matern(Spectrum.of(H)), n_starts=1, random_state=0).fit(names, y)

@@ -3,8 +3,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from hypergauss import Graph, Hypergraph
+from hypergauss import Graph, Hypergraph, HypergraphGPRegressor, Spectrum
 from hypergauss.estimators.domain import Domain
+from hypergauss.kernels import Matern
 
 BILLS = Hypergraph.from_edges({"b": ["ana", "luis"]})
 TRIPS = Hypergraph.from_edges({"t": ["rosa", "ana"], "u": ["luis"]})
@@ -72,3 +73,26 @@ def test_covariates_are_standardised():
 def test_bad_input_is_named_with_its_rule(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+EDGES = [["a", "b", "c"], ["c", "d"], ["d", "e", "a"]]
+NAMED = Hypergraph.from_edges(EDGES)
+
+
+@pytest.mark.parametrize("compose", [lambda k: k, lambda k: 2.0 * k + k, lambda k: k * k])
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [("edcba", "vertices of `H`, in their order. Got one with 'e' in the place of 'a'"), ("abcdz", "'z' in the place")],
+)
+def test_a_kernel_on_other_vertices_or_in_another_order_is_refused(compose, names, message):
+    other = Hypergraph.from_edges([list(names)])
+    model = HypergraphGPRegressor(NAMED, compose(Matern(Spectrum.of(other))))
+    with pytest.raises(ValueError, match=message):
+        model.fit(["a", "b"], [1.0, 2.0])
+
+
+def test_a_kernel_on_the_same_vertices_or_on_numbered_ones_is_taken():
+    fewer = Hypergraph.from_edges(EDGES[:2], vertices=list("abcde"))
+    for other in (NAMED, fewer, Hypergraph.from_incidence(np.eye(5)[:, :3] + np.eye(5, 3, -1))):
+        model = HypergraphGPRegressor(NAMED, Matern(Spectrum.of(other)), learn=False)
+        assert np.isfinite(model.fit(["a", "b"], [1.0, 2.0]).predict(["e"])).all()

@@ -115,3 +115,23 @@ def test_a_sweep_takes_no_more_steps_for_more_ratings(monkeypatch):
         counts.append(len(steps) / 40)
     assert counts[-1] < 1.5 * counts[0] + 2
     assert max(counts) < 30
+
+
+FEW = {
+    "one rating": (["a"], ["x"], [1.0]),
+    "two that have nothing in common": (["a", "b"], ["x", "y"], [1.0, 2.0]),
+    "one item": ([*range(20)], [0] * 20, [float(i * i % 5) for i in range(20)]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::hypergauss.exceptions.SamplingWarning")
+@pytest.mark.parametrize("ratings", FEW.values(), ids=FEW)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_scales_that_few_ratings_leave_open_do_not_run_away(ratings, seed):
+    """Single precision cannot carry them: sweeps were drawn of another posterior, and soon failed."""
+    model = KPMF(chains=1, draws=200, random_state=seed).fit(*ratings)
+    mean, std = model.predict(*ratings[:2], return_std=True)
+    assert (mean >= min(ratings[2])).all()
+    assert (mean <= max(ratings[2])).all()
+    assert (std < 10.0).all()
+    assert max(float(kept.variance.max()) for kept in model.draws_) < 1e20

@@ -205,6 +205,8 @@ def test_no_hyperedges_and_no_vertices_are_legal():
         (lambda: Hypergraph.from_incidence(None), "`matrix` must be an incidence matrix.* Got None"),
         (lambda: Hypergraph.from_table(None, vertex="v", edge="e"), "`frame` must be a DataFrame.* Got NoneType"),
         (lambda: Hypergraph.from_attributes({"legs": [4, 2]}), "`frame` must be a DataFrame.* Got dict"),
+        (lambda: Hypergraph.from_edges([["a"]], weights=2.0), "`weights` must be a list .* or a dict.* Got 2.0"),
+        (lambda: Hypergraph.from_attributes(pd.DataFrame({"a": [["x"], ["y"]]})), "'a' must hold values .*explode"),
         (lambda: Hypergraph.from_incidence(np.eye(2) * 1j), "`matrix` must hold real numbers. Got complex128"),
         (lambda: Hypergraph.from_incidence(sp.eye_array(2) * 1j), "`matrix` must hold real numbers. Got complex128"),
         (lambda: Hypergraph.from_edges([["a"]], weights=np.array([1 + 1j])), "`weights` must hold real numbers"),
@@ -218,6 +220,10 @@ def test_wrong_types_are_named(make, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
+        (
+            lambda: Hypergraph.from_table(pd.DataFrame([[1, 2, 3]], columns=["v", "v", "e"]), vertex="v", edge="e"),
+            "one column 'v'. It has several",
+        ),
         (lambda: Hypergraph.from_edges([["a"]], weights=[-1.0]), "`weights` must be positive. Got -1 for hyperedge 0"),
         (lambda: Hypergraph.from_edges([["a"]], weights=[0.0]), "Leave a hyperedge out"),
         (lambda: Hypergraph.from_edges([["a"]], weights=[np.nan]), "`weights` must not contain NaN"),
@@ -317,3 +323,18 @@ def test_a_column_that_tells_every_vertex_apart_is_named_in_a_warning(column):
 def test_few_values_and_many_that_are_shared_are_no_reason_to_warn():
     Hypergraph.from_attributes(pd.DataFrame({"few": range(20), "shared": [*range(10)] * 2}))
     Hypergraph.from_attributes(pd.DataFrame({"pairs": [*range(30)] * 2}))
+
+
+def test_a_series_of_lists_names_its_hyperedges_by_its_index():
+    lists = pd.Series([["a", "b"], ["b"]], index=["x", "y"])
+    assert Hypergraph.from_edges(lists).edges.tolist() == ["x", "y"]
+    assert Hypergraph.from_edges(lists.reset_index(drop=True)).edges.tolist() == [0, 1]
+    with pytest.raises(ValueError, match=r"`edges` must have different names\. 'x'"):
+        Hypergraph.from_edges(lists.set_axis(["x", "x"]))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_entries_listed_twice_add_up_beyond_what_their_type_can_hold(dtype):
+    ones, at = np.ones(3000, dtype), np.zeros(3000, dtype=int)
+    for matrix in (sp.coo_array((ones, (at, at)), shape=(1, 1)), sp.csr_array((ones, at, [0, 3000]), shape=(1, 1))):
+        assert Hypergraph.from_incidence(matrix).incidence.toarray() == 3000.0

@@ -8,6 +8,7 @@ from scipy.interpolate import BPoly
 from scipy.linalg import expm
 
 from hypergauss import Graph, Hypergraph, HypergraphGPRegressor, Spectrum, parameters
+from hypergauss.exceptions import NumericalError
 from hypergauss.inference import Observations, Prior, condition
 from hypergauss.kernels import Bernstein, Diffusion, Matern, SpectralKernel
 from hypergauss.kernels.base import Structure
@@ -302,3 +303,34 @@ def test_a_filter_without_derivatives_is_refused_where_learning_starts(hypergrap
     with pytest.raises(ValueError, match=r"`filter` of Kinked must be a formula.*derivative in `width`.*without `abs`"):
         HypergraphGPRegressor(hypergraph, kernel).fit(hypergraph.vertices, np.arange(12.0))
     HypergraphGPRegressor(hypergraph, kernel, learn=False).fit(hypergraph.vertices, np.arange(12.0))  # nothing to learn
+
+
+class Wave(SpectralKernel):
+    """One that is negative in places, or everywhere but there."""
+
+    def filter(self, eigenvalues):
+        return np.cos(6 * eigenvalues)
+
+
+class Overturned(SpectralKernel):
+    """One whose mean over the spectrum is negative: scaled to a mean variance of 1 it was zero."""
+
+    def filter(self, eigenvalues):
+        return np.sin(6 * eigenvalues) - 0.5
+
+
+@pytest.mark.parametrize("make", [Wave, Overturned])
+def test_a_filter_that_is_negative_is_refused_in_place_of_being_clipped(hypergraph, make):
+    kernel, names = make(Spectrum.of(hypergraph)), list(hypergraph.vertices)[:6]
+    for answer in (kernel.gram, kernel.diagonal):
+        with pytest.raises(NumericalError, match=r"must not be negative on the spectrum.*Got -[01]\..*its square"):
+            answer()
+    for solver in ("dense", "low-rank", "iterative"):
+        with pytest.raises(NumericalError, match="must not be negative"):
+            HypergraphGPRegressor(hypergraph, kernel, learn=False, solver=solver).fit(names, np.arange(6.0))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_filter_that_overflows_is_refused(hypergraph):
+    with pytest.raises(NumericalError, match=r"must be finite on the spectrum. Got (inf|nan)"):
+        Matern(Spectrum.of(hypergraph), 1e3, 1e3, normalise=False).gram()

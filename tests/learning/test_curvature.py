@@ -46,6 +46,15 @@ def test_no_direction_is_wider_than_priors_are():
     assert np.allclose(found, np.diag([0.25, 4.0, 4.0]), atol=1e-10)
 
 
+def test_points_do_not_depend_on_rounding_where_directions_are_equally_sharp():
+    alike = np.diag([2.0, 1.0, 1.0])
+    nudge = 1e-15 * np.array([[0.0, 1.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 1.0, 0.0]])
+    one, other = (
+        curvature_at(quadratic(np.zeros(3), M), np.zeros(3), WIDE).points(20)[0] for M in (alike, alike + nudge)
+    )
+    assert np.allclose(one, other, atol=1e-10)
+
+
 def test_where_gradients_are_no_numbers_points_stay_at_the_centre():
     found = curvature_at(lambda x: (np.nan, np.full(3, np.nan)), np.zeros(3), WIDE)
     assert not found.covariance.any()

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from hypergauss import _checks
 from hypergauss.estimators.domain import COVARIATES, Domain
 from hypergauss.estimators.features import are_many, feature_kernels
+from hypergauss.estimators.kernel_vertices import check_vertices
 from hypergauss.hypergraph import Graph
 from hypergauss.kernels import (
     Bernstein,
@@ -131,6 +132,7 @@ class Blueprint(NamedTuple):
                 f"`kernel` must be defined on the vertices of `H` ({len(domain.vertices):,}). Got a kernel on "
                 f"{kernel.num_vertices:,}. Make its spectrum with `Spectrum.of(H)`."
             )
+        check_vertices(kernel, domain.vertices)
         if size_exponent != "auto" or rank is not None:
             raise ValueError(
                 "`size_exponent` and `rank` belong to the spectrum, which a given `kernel` brings along. "

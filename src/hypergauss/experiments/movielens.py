@@ -27,6 +27,9 @@ from hypergauss.factorisation.convergence import worst_rhat
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.metrics import ndcg
 
+#: What its outcome depends on (`benchmarks.stale`).
+MEASURES = ("factorisation", "hypergraph", "kernels", "learning", "operators", "solvers", "spectrum")
+
 _GIBBS: dict[str, Any] = {"bounds": (1.0, 5.0)}
 _MODELS: dict[str, dict[str, Any]] = {
     "Gibbs, independent priors": {**_GIBBS, "kernel": "independent"},

@@ -9,6 +9,8 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
+from hypergauss.experiments.origin import origin
+
 
 def mean_and_error(scores: pd.DataFrame, by: str, columns: Mapping[str, str]) -> list[list[str]]:
     """Return a row for each group: the mean of each column, plus or minus its standard error.
@@ -34,11 +36,11 @@ def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]])
 
 
 def publish(console: Console, path: Path, command: str, tables: Sequence[Table], notes: str = "") -> None:
-    """Print tables and notes, and write them with the command that made them."""
+    """Print tables and notes, and write them with the command and the code that made them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         paper = Console(file=file, width=140)
-        paper.print(f"$ {command}\n", highlight=False)
+        paper.print(f"$ {command}\n{origin()}\n", highlight=False, soft_wrap=True)
         for out in (console, paper):
             for table in tables:
                 out.print(table)

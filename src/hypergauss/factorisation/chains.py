@@ -12,6 +12,7 @@ from hypergauss import _checks
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.checkpoints import Chain, Checkpoint, Schedule
+from hypergauss.factorisation.double_precision import carried
 from hypergauss.factorisation.predictive import Kept, as_kept
 from hypergauss.factorisation.row_priors import smooth_part
 
@@ -88,7 +89,7 @@ def _check_agreement(schedule: Schedule, disagreement: Callable[[list[Kept]], fl
 
 
 def _advance(problem: gibbs.Problem, chain: Chain) -> gibbs.State:
-    return gibbs.sweep(problem, chain.state, chain.rng)
+    return carried(gibbs.sweep, problem, chain.state, chain.rng)
 
 
 def _begin(problem: gibbs.Problem, schedule: Schedule, seed: np.random.SeedSequence) -> tuple[int, list[Chain]]:

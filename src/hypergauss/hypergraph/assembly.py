@@ -47,6 +47,8 @@ def of_members(edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]], ver
         raise TypeError(
             f"`edges` must be a list of hyperedges, each a list of members, or a dict of them by name. Got {edges!r}."
         )
+    if isinstance(edges, pd.Series) and not _is_numbering(edges.index):
+        edges = dict(zip(unique_index(edges.index, of="edges"), edges, strict=True))
     named = isinstance(edges, Mapping)
     groups: list[Any] = list(edges.values()) if isinstance(edges, Mapping) else list(edges)
     for position, group in enumerate(groups):
@@ -88,7 +90,8 @@ def of_matrix(matrix: Any, vertices: Iterable[Any] | None, edges: Iterable[Any] 
         if matrix.ndim != 2:
             raise ValueError(f"`matrix` must have two dimensions, vertices x hyperedges. Got shape {matrix.shape}.")
     _checks.no_complex("matrix", matrix)
-    incidence = sp.csr_array(matrix, dtype=np.float64, copy=True)
+    # First the type, then the sums of entries that a sparse matrix lists twice: small integers would overflow.
+    incidence = sp.csr_array(matrix.astype(np.float64), copy=True)
     _checks.non_negative_array("matrix", incidence.data)
     return Parts(
         incidence,
@@ -115,6 +118,8 @@ def of_table(
             columns = [str(name) for name in frame.keys()]  # noqa: SIM118 (a DataFrame too)
             near = _checks.did_you_mean(str(column), columns)
             raise ValueError(f"`frame` must have a column {column!r}.{near} Its columns are {', '.join(columns)}.")
+        if getattr(frame[column], "ndim", 1) != 1:
+            raise ValueError(f"`frame` must have one column {column!r}. It has several. Rename or drop the others.")
         _checks.same_length(vertex, len(frame[vertex]), column, len(frame[column]))
     edge_values = _names_of(frame[edge])
     if edges is None:
@@ -144,7 +149,13 @@ def of_attributes(frame: pd.DataFrame) -> Parts:
         raise TypeError(f"`frame` must be a DataFrame with one row a vertex. Got {type(frame).__name__}.")
     blocks, names, lonely = [], [], {}
     for position, column in enumerate(frame.columns):
-        codes, values = pd.factorize(frame.iloc[:, position], sort=True)
+        try:
+            codes, values = pd.factorize(frame.iloc[:, position], sort=True)
+        except TypeError as error:
+            raise TypeError(
+                f"Column {column!r} must hold values that can be hashed, such as text and numbers. Got {error}. "
+                "Of lists, make a row for each entry (`frame.explode`), and read it by `Hypergraph.from_table`."
+            ) from error
         alone = int((np.bincount(codes[codes >= 0]) == 1).sum())
         if len(values) > _CATEGORIES and alone > len(values) / 2:
             lonely[column] = alone
@@ -186,6 +197,10 @@ def edge_weights(weights: Iterable[float] | Mapping[Any, float] | None, edges: p
                 f"`weights` must name hyperedges. Got {surplus[0]!r}{_checks.others(len(surplus) - 1)}, which are none."
             )
         weights = [weights[edge] for edge in edges]
+    if isinstance(weights, str | bytes) or not isinstance(weights, Iterable):
+        raise TypeError(
+            f"`weights` must be a list with a number for each hyperedge, or a dict of them by name. Got {weights!r}."
+        )
     array = _checks.finite_array("weights", list(weights), missing="Give every hyperedge a weight.")
     _checks.same_length("edges", len(edges), "weights", len(array))
     bad = np.flatnonzero(array <= 0)
@@ -227,6 +242,11 @@ def _of_pairs(
     members = sp.coo_array((np.ones(len(rows), dtype=bool), (rows, edge_codes)), shape=shape).tocsr()
     incidence = sp.csr_array((np.ones(members.nnz), members.indices, members.indptr), shape=shape)
     return Parts(incidence, vertex_index, edges)
+
+
+def _is_numbering(index: pd.Index) -> bool:
+    """Tell whether an index says no more than the order of rows."""
+    return isinstance(index, pd.RangeIndex) or index.equals(pd.RangeIndex(len(index)))
 
 
 def _names_of(column: Any) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from hypergauss import _checks, parameters
+from hypergauss.exceptions import NumericalError
 from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.parameters import positive
@@ -24,6 +25,8 @@ from hypergauss.spectrum import EigenSpectrum, Spectrum, chebyshev
 
 #: Error of the polynomial behind a prior draw, relative to its filter's largest value.
 _DRAW_TOLERANCE = 1e-9
+#: A filter may be so far below 0, relative to its largest value, by rounding.
+_ROUNDING = 1e-8
 
 
 class Vertices(NamedTuple):
@@ -127,11 +130,26 @@ class SpectralKernel(Kernel):
         spectrum = self.spectrum
         known = self.filter(spectrum.nodes)
         rest = self.filter_range(spectrum.rest[0], spectrum.rest[1])
+        self._check_values(np.real(np.append(known, rest)))
         if not self.normalise:
             return Density(known, rest, self.variance)
         mean = spectrum.node_weights @ known + spectrum.rest_share * (rest[0] + rest[1]) / 2
         # A filter that is 0 on the whole spectrum, as a walk's without any hyperedge, leaves nothing to be normalised.
         return Density(known, rest, self.variance / mean if np.real(mean) > 0 else 0.0 * self.variance)
+
+    def _check_values(self, phi: np.ndarray) -> None:
+        """Refuse values that are no variances; rounding may leave a filter that ends at 0 a little below."""
+        largest = np.abs(phi).max(initial=0.0)
+        if not np.isfinite(largest):
+            raise NumericalError(
+                f"The filter of {self!r} must be finite on the spectrum. Got {largest}. Choose hyperparameters further "
+                "from the ends of their range, or leave `normalise` at True."
+            )
+        if phi.min(initial=0.0) < -_ROUNDING * largest:
+            raise NumericalError(
+                f"The filter of {self!r} must not be negative on the spectrum: its values are variances. Got "
+                f"{phi.min():.3g}. Write one that is not, such as its square."
+            )
 
     def values_on_spectrum(self) -> tuple[np.ndarray, Any]:
         """Return phi at the known eigenvalues, shape (r,), and the background b that stands for it on the rest."""

@@ -1,8 +1,9 @@
 r"""The posterior of hyperparameters around its top: curvature, and a few well-spread points to average over.
 
 With theta the coordinates at the top and H minus the Hessian of objective plus log prior there, hyperparameters are
-roughly N(theta, H^-1). Averages over them are taken by importance sampling: at points theta + H^-1/2 z, where the z are
-a low-discrepancy sequence of normal variables, each weighted by what it really reaches over what that normal says.
+roughly N(theta, H^-1). Averages over them are taken by importance sampling: at points theta + L z, with L L' = H^-1
+and z a low-discrepancy sequence of normal variables, each weighted by what it really reaches over what that normal
+says.
 """
 
 from __future__ import annotations
@@ -79,7 +80,10 @@ def curvature_at(
     if np.isfinite(H).all() and len(free):
         bend[np.ix_(free, free)] = (H + H.T) / 2
         values, vectors = np.linalg.eigh((H + H.T) / 2)
-        root[free] = vectors / np.sqrt(np.maximum(values, _WIDEST**-2))
+        covariance = (vectors / np.maximum(values, _WIDEST**-2)) @ vectors.T
+        # Cholesky's root: eigenvectors come with signs, and those of equal values with turns, that rounding decides,
+        # so that points, and predictions, would depend on the order in which observations are given.
+        root[free] = np.linalg.cholesky(covariance)
     return Curvature(centre, root, bend)
 
 

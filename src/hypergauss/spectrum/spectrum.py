@@ -15,6 +15,7 @@ from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.factored import NAMED
 from hypergauss.spectrum.given import given_laplacian
 from hypergauss.spectrum.laplacians import Laplacian, ZhouLaplacian, graph_laplacian, zhou_laplacian
+from hypergauss.spectrum.made_for import noted
 
 #: The names of Laplacians of a hypergraph, and of a graph.
 LAPLACIANS = ("zhou", *NAMED)
@@ -107,8 +108,8 @@ class Spectrum(ABC):
 
         found, a = laplacian_of(H, size_exponent, laplacian)
         if isinstance(found, ZhouLaplacian):
-            return EigenSpectrum.of_incidence(found, rank, a)
-        return EigenSpectrum.of_laplacian(found, rank, a)
+            return noted(EigenSpectrum.of_incidence(found, rank, a), H.vertices)
+        return noted(EigenSpectrum.of_laplacian(found, rank, a), H.vertices)
 
     @staticmethod
     def matrix_free(
@@ -154,7 +155,8 @@ class Spectrum(ABC):
         else:
             found, a = laplacian_of(H, size_exponent, laplacian, also=" or a LaplacianOperator")
             products = found.multiplier()
-        return MatrixFreeSpectrum.of_products(products, a, n_probes, n_steps, _seed(random_state))
+        spectrum = MatrixFreeSpectrum.of_products(products, a, n_probes, n_steps, _seed(random_state))
+        return spectrum if isinstance(H, LaplacianOperator) else noted(spectrum, H.vertices)
 
     @property
     def num_vertices(self) -> int:
