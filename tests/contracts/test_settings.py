@@ -17,6 +17,7 @@ from hypergauss import (
     SpectralEmbedding,
     Spectrum,
 )
+from hypergauss.estimators.averaging import average
 from hypergauss.inference import LogNormal
 from hypergauss.inference.mcmc.evidence import sample_hyperparameters
 from hypergauss.kernels import Matern
@@ -184,7 +185,7 @@ CONTEXTS = {
         "mode of diffusion": {"inference": "map", "kernel": "diffusion"},
     },
 }
-_QUICK = {KPMF: {"n_factors": 2, "warm_up": 2, "draws": 4}, HypergraphGPLVM: {"max_iterations": 20}}
+_QUICK = {KPMF: {"n_factors": 2, "chains": 2, "warm_up": 2, "draws": 4}, HypergraphGPLVM: {"max_iterations": 20}}
 
 CASES = [
     pytest.param(make, context, name, id=f"{make.__name__}, {label}: {name}")
@@ -195,6 +196,11 @@ CASES = [
 ]
 
 
+#: Iterations of a search for hyperparameters, points of an average and chains, enough to tell two settings apart.
+ENOUGH, POINTS = 3, 6
+short = functools.partial(sample_hyperparameters, chains=1, draws=4, warm_up=2)
+
+
 def answers(make, settings):
     needs = {"H": H} if "H" in make._get_param_names() else {}
     if "random_state" in make._get_param_names():
@@ -203,16 +209,19 @@ def answers(make, settings):
     quick = {} if settings.get("inference") == "map" else _QUICK.get(make, {})
     work = []
 
-    def counted(*arguments, **options):
-        learned = maximise(*arguments, **options)
+    def counted(*arguments, max_iterations, **options):
+        learned = maximise(*arguments, max_iterations=min(max_iterations, ENOUGH), **options)
         work.append(learned.n_evaluations)
         return learned
 
-    few = functools.partial(sample_hyperparameters, chains=1, draws=4, warm_up=2)
+    def few(task, attempt, neighbours, count):
+        return average(task, attempt, neighbours, min(count, POINTS))
+
     with (
         warnings.catch_warnings(),
         mock.patch("hypergauss.estimators.tasks.maximise", counted),
-        mock.patch("hypergauss.estimators.drawing.sample_hyperparameters", few),
+        mock.patch("hypergauss.estimators.fitting.average", few),
+        mock.patch("hypergauss.estimators.drawing.sample_hyperparameters", short),
     ):
         warnings.simplefilter("ignore")
         found = ANSWERS[make](make(**{**needs, **quick, **settings}))
