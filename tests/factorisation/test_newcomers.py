@@ -18,7 +18,7 @@ NEW = USER >= 50
 OLD = ~NEW
 GIVEN = NEW & (pd.Series(ITEM).groupby(USER).cumcount().to_numpy() < 8)
 REST = NEW & ~GIVEN
-OPTIONS = {"n_factors": 3, "warm_up": 150, "draws": 80, "chains": 2, "random_state": 0, "bounds": None}
+OPTIONS = {"n_factors": 3, "warm_up": 60, "draws": 80, "chains": 2, "random_state": 0, "bounds": None}
 
 
 def named(mask):
@@ -154,7 +154,7 @@ def test_relations_alone_tell_of_a_newcomer():
     H = Hypergraph.from_edges({"left": np.flatnonzero(camp == 0), "right": np.flatnonzero(camp == 1)})
     old = user < 70
     model = KPMF(
-        2, user_relations={"camp": H.without(vertices=range(70, 80))}, warm_up=150, draws=60, chains=2, random_state=0
+        2, user_relations={"camp": H.without(vertices=range(70, 80))}, warm_up=60, draws=60, chains=2, random_state=0
     )
     model.fit(user[old], item[old], value[old])
     errors = {"relations": [], "prior": []}
