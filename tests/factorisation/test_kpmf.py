@@ -413,7 +413,7 @@ def test_the_independent_prior_knows_no_hypergraph(monkeypatch):
 
 
 def test_a_truncated_spectrum_predicts_much_the_same(model):
-    truncated = clone(model).set_params(rank=12, chains=1).fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
+    truncated = clone(model).set_params(rank=12, chains=1, warm_up=80).fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
     assert np.corrcoef(truncated.predict(USERS, ITEMS), model.predict(USERS, ITEMS))[0, 1] > 0.95
 
 
@@ -527,7 +527,7 @@ def test_careless_raters_have_wider_intervals():
     seen = rng.random(len(user)) < 0.8
     std = {}
     for noise in ("individual", "common"):
-        model = KPMF(1, noise=noise, warm_up=40, draws=60, kernel="independent", random_state=0)
+        model = KPMF(1, noise=noise, chains=2, warm_up=30, draws=50, kernel="independent", random_state=0)
         std[noise] = model.fit(user[seen], item[seen], values[seen]).predict(user[~seen], item[~seen], return_std=True)[
             1
         ]
