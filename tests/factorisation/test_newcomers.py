@@ -172,7 +172,8 @@ def test_relations_alone_tell_of_a_newcomer():
 
 def test_grades_of_a_newcomer_count():
     grades = np.clip(np.round(VALUE), 1, 5)
-    model = KPMF(**(OPTIONS | {"chains": 1, "likelihood": "ordinal", "bounds": (1, 5)})).fit(USER[OLD], ITEM[OLD], grades[OLD])
+    options = OPTIONS | {"chains": 1, "likelihood": "ordinal", "bounds": (1, 5)}
+    model = KPMF(**options).fit(USER[OLD], ITEM[OLD], grades[OLD])
     errors, without = [], []
     for user in np.unique(USER[NEW]):
         given, rest = GIVEN & (user == USER), REST & (user == USER)
