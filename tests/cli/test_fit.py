@@ -3,10 +3,6 @@
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
-import time
 import zipfile
 
 import numpy as np
@@ -254,22 +250,6 @@ def test_a_folder_that_cannot_be_written_to_is_refused_before_any_work(folder, t
     code, _, err = run(capsys, *arguments)
     assert code == 1
     assert "Nothing can be written" in err
-
-
-def test_an_interrupt_leaves_no_half_written_file(folder, tmp_path):
-    # A test run in the background ignores interrupts, and so would its children.
-    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    command = [sys.executable, "-c", f"{listening}import sys; from hypergauss.cli import main; sys.exit(main())", "fit"]
-    arguments = ["--edges", f"{folder}/edges.csv", "--labels", f"{folder}/values.csv", "--out", str(tmp_path / "out")]
-    with subprocess.Popen(command + arguments, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 120
-        while not (tmp_path / "out").exists() and time.monotonic() < deadline:
-            time.sleep(0.02)  # the folder is made when learning begins
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=300)
-    assert process.returncode == 130
-    assert "Interrupted" in err
-    assert not (tmp_path / "out").exists()
 
 
 def test_few_labelled_vertices_without_hyperedges_are_isolated_and_said(folder, tmp_path, capsys):

@@ -46,7 +46,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_predictions_and_intervals_are_on_the_scale_of_the_data(name, folder, tmp_path, capsys):
-    assert fit(folder, name, tmp_path / "out", *OPTIONS[name], "--folds", "3") == 0, capsys.readouterr().err
+    assert fit(folder, name, tmp_path / "out", *OPTIONS[name], "--folds", "2") == 0, capsys.readouterr().err
     table = pd.read_csv(tmp_path / "out" / "predictions.csv")
     assert (table["low_90"] <= table["median"]).all()
     assert (table["median"] <= table["high_90"]).all()

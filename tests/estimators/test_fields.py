@@ -44,12 +44,12 @@ def test_of_two_classes_the_labels_are_measurements_and_counts_have_no_indicator
 
 
 def test_a_field_reaches_the_evidence_of_each_nu_learned_by_itself():
-    small = make_planted_hypergraph(150, 120, 3, random_state=2)
-    rows = np.arange(0, 150, 2)
+    small = make_planted_hypergraph(80, 64, 3, random_state=2)
+    rows = np.arange(0, 80, 2)
     y = small.signal[rows] + 0.3 * np.random.default_rng(0).standard_normal(len(rows))
     task = GaussianTask(Observations.of(rows, y[:, None]), np.zeros(1), 1.0, noise_variance=0.1, how=HOW)
     # A probe for each vertex, so that nothing is random, and the broad priors of estimators.
-    task.how = HOW._replace(solver=Markov(n_probes=150), default_priors=default_priors(1.0))
+    task.how = HOW._replace(solver=Markov(n_probes=80), default_priors=default_priors(1.0))
     found = learn_field(kernels(small.hypergraph), task)
     alone = [task.learn(kernel) for kernel in kernels(small.hypergraph)]
     best = max(alone, key=lambda each: each.objective)

@@ -8,9 +8,9 @@ from hypergauss.factorisation.sides import levels
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE
 from tests.factorisation.problems import GRID, make_problem
 
-WARM_UP, CHAINS = 100, 2
+WARM_UP, CHAINS = 60, 2
 #: A sweep of the sampler under test takes four times as long as one of the other.
-OURS, THEIRS = 800, 2500
+OURS, THEIRS = 400, 1300
 
 
 def dense_kernels(problem, side):

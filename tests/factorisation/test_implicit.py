@@ -23,7 +23,7 @@ WATCHED = RNG.random(P.shape) < P
 HELD_OUT = WATCHED & (RNG.random(P.shape) < 0.3)
 TRAIN = WATCHED & ~HELD_OUT
 USER, ITEM = np.nonzero(TRAIN)
-OPTIONS = {"n_factors": 3, "likelihood": "implicit", "chains": 2, "warm_up": 80, "draws": 60, "random_state": 0}
+OPTIONS = {"n_factors": 3, "likelihood": "implicit", "chains": 2, "warm_up": 40, "draws": 40, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

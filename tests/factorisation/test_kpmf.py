@@ -33,7 +33,7 @@ def fitted(**options):
 
 @pytest.fixture(scope="module")
 def model():
-    return fitted(n_factors=4, draws=100, warm_up=300)
+    return fitted(n_factors=4, draws=100, warm_up=150)
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_predictions_stay_within_bounds():
 
 
 def test_grades_have_probabilities_and_thresholds_in_order():
-    model = quick(n_factors=4, likelihood="ordinal", chains=1, draws=60, warm_up=200)
+    model = quick(n_factors=4, likelihood="ordinal", chains=1, draws=60, warm_up=80)
     model.fit(USERS[KNOWN], ITEMS[KNOWN], GRADES[KNOWN])
     p = model.predict_proba(USERS[~KNOWN], ITEMS[~KNOWN])
     assert list(p.columns) == [1, 2, 3, 4, 5]
@@ -183,7 +183,7 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
         {f"n{k}": np.flatnonzero(rng.random(60) < 0.3).tolist() for k in range(3)}, vertices=range(60)
     )
     train = rng.random(len(user)) < 0.7
-    options = {"n_factors": 3, "chains": 1, "warm_up": 100, "draws": 50}
+    options = {"n_factors": 3, "chains": 1, "warm_up": 60, "draws": 40}
     plain = quick(**options).fit(user[train], item[train], ratings[train])
     informed = quick(**options, item_relations={"kind": kinds, "noise": noise})
     informed.fit(user[train], item[train], ratings[train])
@@ -413,7 +413,7 @@ def test_the_independent_prior_knows_no_hypergraph(monkeypatch):
 
 
 def test_a_truncated_spectrum_predicts_much_the_same(model):
-    truncated = clone(model).set_params(rank=12, chains=1).fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
+    truncated = clone(model).set_params(rank=12, chains=1, warm_up=80).fit(USERS[KNOWN], ITEMS[KNOWN], VALUE[KNOWN])
     assert np.corrcoef(truncated.predict(USERS, ITEMS), model.predict(USERS, ITEMS))[0, 1] > 0.95
 
 
@@ -527,7 +527,7 @@ def test_careless_raters_have_wider_intervals():
     seen = rng.random(len(user)) < 0.8
     std = {}
     for noise in ("individual", "common"):
-        model = KPMF(1, noise=noise, warm_up=40, draws=60, kernel="independent", random_state=0)
+        model = KPMF(1, noise=noise, chains=2, warm_up=30, draws=50, kernel="independent", random_state=0)
         std[noise] = model.fit(user[seen], item[seen], values[seen]).predict(user[~seen], item[~seen], return_std=True)[
             1
         ]
