@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Literal, Self, overload
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ from hypergauss.factorisation.grounds import relation_row
 from hypergauss.factorisation.implicit import check_given, watched_and_not
 from hypergauss.factorisation.named_predictions import Prediction, together
 from hypergauss.factorisation.newcomers import NewcomerPredictive, row_posterior, side_draws
-from hypergauss.factorisation.row_priors import Ground
+from hypergauss.factorisation.row_priors import Ground, with_mood
 from hypergauss.hypergraph.names import as_list, locate
 
 #: Draws that a newcomer's row is conditioned under: more of them take time, and change a mean by less than is seen.
@@ -35,33 +35,12 @@ class Growth(Answers):
     The other side's rows, hyperparameters and noise stay as they were drawn: under each draw the newcomer's row has the
     prior that the hypergraph gives to a vertex with these memberships, and is conditioned on its ratings. That is a
     refit, but for what the newcomer would tell of everybody else and of its own noise, of which the prior alone is
-    known, and for sizes of hyperedges, which stay. Of more than 160 draws, so many, evenly spaced, are used.
+    known, and for sizes of hyperedges, which stay. Where `fit` was told of days, a newcomer's ratings are taken as of
+    one day, that of the prediction too. Of more than 160 draws, so many, evenly spaced, are used.
     """
 
     grounds_: tuple[Ground, Ground]
 
-    @overload
-    def predict_new(
-        self,
-        items: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[False] = False,
-    ) -> np.ndarray: ...
-    @overload
-    def predict_new(
-        self,
-        items: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[True],
-    ) -> tuple[np.ndarray, np.ndarray]: ...
     def predict_new(
         self,
         items: Iterable[Hashable],
@@ -94,28 +73,6 @@ class Growth(Answers):
         mean, std = self._predicted_new(0, (items, ratings), targets, relations, prior)
         return (mean, std) if return_std else mean
 
-    @overload
-    def predict_new_item(
-        self,
-        users: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[False] = False,
-    ) -> np.ndarray: ...
-    @overload
-    def predict_new_item(
-        self,
-        users: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[True],
-    ) -> tuple[np.ndarray, np.ndarray]: ...
     def predict_new_item(
         self,
         users: Iterable[Hashable],
@@ -184,6 +141,7 @@ class Growth(Answers):
                 "`update` needs ratings, and there are none with likelihood='implicit': an event may be of a pair that "
                 "was taken as not watched. Fit again; `predict_new` is for newcomers."
             )
+        self._refuse_days("update")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         new = (users, items, ratings)
         grown = growing.grow(together(chains), self.ratings_, new, self._rules(), self.grounds_, rng)
@@ -199,6 +157,7 @@ class Growth(Answers):
         `predict` within Monte Carlo error, before bounds; a rating that the pair has itself is left out.
         """
         kept = together(self._kept())
+        self._refuse_days("explain")
         rows = [
             int(locate(index, [name], argument=argument, owner="the fit", cure="Bring them in by `update`.")[0])
             for argument, name, index in (("user", user, self.users_), ("item", item, self.items_))
@@ -226,6 +185,9 @@ class Growth(Answers):
     ) -> tuple[Prediction, np.ndarray]:
         """Return predictions for a newcomer of one side, and the rows that it has ratings with."""
         _checks.one_of("prior", prior, ("hypergraph", "population"))
+        self._kept()
+        if side:
+            self._refuse_days("predict_new_item")
         idle = None if prior == "population" else ("items" if side else "users")
         kept = together(self._kept(), without=idle, most=_MOST_DRAWS)
         ground, rules = self.grounds_[side], self._rules()
@@ -253,9 +215,17 @@ class Growth(Answers):
         else:
             place = ground.of_newcomer(seen[seen < len(ground.voices)], row)
             expected = draws.newcomer(place)
+        expected = with_mood(expected, kept.mood_variance)
         posterior = row_posterior(kept, side, expected, measured, rules.scale, rules.levels)
         predictive = NewcomerPredictive(kept, side, posterior, rules.scale, rules.levels)
         return Prediction(predictive, self.ratings_, self.bounds_), seen
+
+    def _refuse_days(self, method: str) -> None:
+        if self.days_ is not None:
+            raise ValueError(
+                f"`{method}` needs ratings without days, on which moods would be unknown. Got a fit with `days`. "
+                "Fit again with all that is known, or without `days`."
+            )
 
     def _rules(self) -> growing.Rules:
         return growing.Rules(self.scale_, self.levels_, self.bounds_)
