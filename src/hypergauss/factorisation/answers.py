@@ -177,6 +177,11 @@ class Answers:
             raise ValueError("There are draws only with inference='gibbs'.")
         return self.draws_
 
+    def _mode(self) -> list[Kept]:
+        """Return the mode in the form of a single draw."""
+        mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
+        return [mode]
+
     def _explained(self) -> Ratings:
         """Return the ratings that draws explain, or with likelihood="implicit" events and the sample of others."""
         return self.ratings_ if self.cells_ is None else self.cells_
@@ -188,7 +193,6 @@ class Answers:
         if self.inference == "gibbs":
             predictive = Predictive(together(self.draws_), self.scale_, self.levels_)
         else:
-            mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
-            predictive = Predictive(mode, self.scale_, self.levels_)
+            predictive = Predictive(self._mode()[0], self.scale_, self.levels_)
         when = None if days is None or self.days_ is None else (self.days_, days)
         return Prediction(predictive, self.ratings_, self.bounds_, when)
