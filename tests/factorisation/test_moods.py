@@ -110,6 +110,9 @@ def test_days_that_would_not_act_are_refused(model):
 
 
 def test_days_must_be_named_one_for_each_rating(model):
+    frame = pd.DataFrame({"user": [0, 1], "film": [0, 1], "rating": [1.0, 2.0], "day": [1, 2]})
+    with pytest.raises(ValueError, match="`users` and `days` must have one index"):
+        KPMF(2).fit(frame["user"], frame["film"], frame["rating"], days=frame["day"][::-1])
     with pytest.raises(ValueError, match="`days`"):
         KPMF(2).fit(*named(~HELD), days=["mon"])
     with pytest.raises(ValueError, match=r"`days` must name a day for each rating. Got none at position 1"):

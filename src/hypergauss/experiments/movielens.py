@@ -133,7 +133,8 @@ def table_rows(found: pd.DataFrame, split: str) -> list[list[str]]:
         own = here[here["model"] == name]
         if own.empty:
             continue
-        error = f" ± {own['rmse'].sem():.4f} ({len(own)})" if len(own) > 1 else ""
+        spread = own["rmse"].to_numpy(float).std(ddof=1) / np.sqrt(len(own)) if len(own) > 1 else 0.0
+        error = f" ± {spread:.4f} ({len(own)})" if len(own) > 1 else ""
         rows.append(
             [
                 name,

@@ -263,7 +263,7 @@ class KPMF(Growth, BaseEstimator):
         named.append(check_relations("item_relations", self.item_relations))
         more = [[hypergraph.vertices for hypergraph in relations.values()] for relations in named]
         given = check_bounds(self.bounds)
-        check_order(users, items, ratings)
+        check_order(users, items, ratings, days)
         names = as_list(users), as_list(items)
         for argument, relations, own in zip(("user_relations", "item_relations"), named, names, strict=True):
             check_told(argument, relations, own)
