@@ -84,7 +84,7 @@ def sweep(count: int) -> dict[str, float]:
         table, kernel="matern", rank=RANK, size_exponent=0.0, priors=PRIORS, relations=({}, {}), dtype=np.float32
     )
     scaled = ((values - values.mean()) / values.std()).astype(np.float32)
-    problem = gibbs.Problem(sides, views(table, np.float32), scaled, None, FACTORS, True, 1e-3)
+    problem = gibbs.Problem(sides, views(table, np.float32), scaled, None, FACTORS, True, 1e-3, individual=True)
     state = gibbs.sweep(problem, gibbs.start(problem, rng), rng)
 
     def several() -> None:

@@ -125,4 +125,4 @@ def test_an_unknown_set_and_a_set_of_another_study_are_sentences(tmp_path, capsy
     assert main(["reproduce", "defaults", "--only", "elephants", "--out", str(tmp_path)]) == 1
     assert "us-senate-106" in capsys.readouterr().err
     assert main(["reproduce", "zoo", "--only", "zoo", "--out", str(tmp_path)]) == 1
-    assert "--only is of the study defaults" in capsys.readouterr().err
+    assert "--only is of the studies defaults and movielens" in capsys.readouterr().err

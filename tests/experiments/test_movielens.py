@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 
 from hypergauss.datasets import MovieLens
+from hypergauss.exceptions import SamplingWarning
 from hypergauss.experiments import movielens
 from hypergauss.experiments.movielens_splits import splits
+from hypergauss.factorisation import gibbs
 from hypergauss.hypergraph import Hypergraph
 from tests.factorisation.problems import random_ratings
 
@@ -44,3 +46,38 @@ def test_an_interrupted_study_makes_only_what_is_missing(data, tmp_path, monkeyp
     pd.testing.assert_frame_equal(first, again)
     assert [row[0] for row in movielens.table_rows(again, "u1")] == [*models, "Gibbs, side information"]
     assert movielens.gains(again).startswith("20%: RMSE")
+
+
+def test_rows_are_made_in_parts_that_are_kept_and_the_note_says_what_is_missing(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(movielens, "_MODELS", {"Gibbs": {"n_factors": 1}})
+    fewer = {"chains": 1, "warm_up": 1, "draws": 2}
+    path = tmp_path / "scores.csv"
+    first = movielens.scores(data, range(2), fewer, path, ("Gibbs",))
+    assert first["split"].tolist() == ["u1", "20%", "80%", "20%", "80%"]
+    assert movielens.missing(first, range(3)) == (
+        "Not made yet: Gibbs, 20%: 2 of 3; Gibbs, 80%: 2 of 3; Gibbs, side information, u1: 0 of 1; "
+        "Gibbs, ordered probit, side information, u1: 0 of 1.\n\n"
+    )
+    assert movielens.gains(first) == "The gain by the hypergraph needs rows that are not made yet."
+    both = movielens.scores(data, range(2), fewer, path, ("Gibbs, side information",))
+    pd.testing.assert_frame_equal(both.iloc[:5], first)
+    assert both["model"].tolist()[5:] == ["Gibbs, side information"]
+    monkeypatch.setattr(movielens, "fetch_movielens_100k", lambda: data)
+    with pytest.raises(ValueError, match=r"`only` must name rows: Gibbs; .*; paper. Got 'gibbs'"):
+        movielens.run(tmp_path, None, only=["gibbs"])
+
+
+def test_a_fit_that_is_interrupted_is_not_kept(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(movielens, "_MODELS", {"Gibbs": {"n_factors": 1}})
+    sweep, count = gibbs.sweep, []
+
+    def interrupted(*given):
+        count.append(1)
+        if len(count) == 4:
+            raise KeyboardInterrupt
+        return sweep(*given)
+
+    monkeypatch.setattr(gibbs, "sweep", interrupted)
+    with pytest.raises(SamplingWarning, match="Interrupted"):
+        movielens.scores(data, range(1), {"chains": 1, "warm_up": 1, "draws": 9}, tmp_path / "scores.csv")
+    assert not (tmp_path / "scores.csv").exists()

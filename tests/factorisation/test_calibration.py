@@ -14,6 +14,7 @@ from scipy.stats import chisquare, ks_2samp
 from hypergauss import Hypergraph
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.grades import Cuts, Grades
+from hypergauss.factorisation.moods import MOOD_RATE, MOOD_SHAPE, Moods
 from hypergauss.factorisation.moves import Moving, balance_scales, trade_means, turn_columns
 from hypergauss.factorisation.noise import NOISE_RATE, NOISE_SHAPE, SHAPES, Precisions
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Grid, Hyperparameters
@@ -31,6 +32,9 @@ def small_problem(seed=0):
 
 
 PROBLEM, TABLE = small_problem()
+#: Two days of each user.
+DAYS = 2 * TABLE.user + TABLE.item % 2
+PROBLEM = PROBLEM._replace(days=DAYS)
 
 
 def inverse_gamma(shape, rate, rng, size=None):
@@ -59,13 +63,15 @@ def from_prior(rng, *, tau=None):
         a = rng.choice(SHAPES)
         noise.append(Precisions(rng.gamma(a, size=side.num_vertices) / a, float(a)))
     tau = 1.0 / inverse_gamma(NOISE_SHAPE, NOISE_RATE, rng) if tau is None else tau
-    return gibbs.State(tuple(coordinates), tuple(hyper), 0.0, tau, None, tuple(noise))
+    variance = float(inverse_gamma(MOOD_SHAPE, MOOD_RATE, rng))
+    moods = Moods(np.sqrt(variance) * rng.standard_normal(DAYS.max() + 1), variance)
+    return gibbs.State(tuple(coordinates), tuple(hyper), 0.0, tau, None, tuple(noise), moods)
 
 
 def latent(state, rng):
     """Draw the ratings that a state makes."""
     u, w = (f[at] for f, at in zip(PROBLEM.factors(state), (TABLE.user, TABLE.item), strict=True))
-    eta = state.mean + u[:, 0] + w[:, 0] + (u[:, 1:] * w[:, 1:]).sum(axis=1)
+    eta = state.mean + u[:, 0] + w[:, 0] + (u[:, 1:] * w[:, 1:]).sum(axis=1) + state.moods.each[DAYS]
     precision = state.precision * state.noise[0].each[TABLE.user] * state.noise[1].each[TABLE.item]
     return eta + rng.standard_normal(len(eta)) / np.sqrt(precision)
 
@@ -73,6 +79,7 @@ def latent(state, rng):
 def summaries(state):
     """Return numbers that see every block: columns, products of columns, hyperparameters, noise; none sees mu."""
     found = [np.log(state.precision), 0.0 if state.cuts is None else state.cuts.thresholds[0]]
+    found += [*state.moods.each[:3], np.log(state.moods.variance)]
     for side, x, hyper, noise in zip(PROBLEM.sides, state.coordinates, state.hyper, state.noise, strict=True):
         n = side.num_vertices
         found += [*np.log((x**2).sum(axis=0)), *x[n], x[:n, 0] @ x[:n, 1], x[:n, 1] @ x[:n, 2], *x[0], x[:n, 1].sum()]

@@ -17,17 +17,14 @@ def test_latent_values_follow_the_truncated_normal(low, high, rng):
 
 def test_thresholds_have_the_posterior_that_a_grid_gives(rng):
     n = 60
-    users = np.zeros((n, 2))
-    users[:, 0] = rng.standard_normal(n)
-    items = np.zeros((1, 2))
-    eta = users[:, 0]
+    eta = rng.standard_normal(n)
     noise = Precisions(rng.gamma(4.0, size=n) / 4.0, 4.0), Precisions(np.full(1, 1.3), np.inf)
     root = np.sqrt(1.3 * noise[0].each)
     label = np.digitize(eta + rng.standard_normal(n) / root, [-0.4, 0.9])
     grades = Grades(np.arange(3.0), label, np.arange(n), np.zeros(n, int), np.dtype(float))
     cuts, kept = grades.start(), []
     for _ in range(3000):
-        cuts = grades.draw(cuts, users, items, noise, rng)
+        cuts = grades.draw(cuts, eta, noise, rng)
         kept.append(cuts.thresholds)
         assert (np.digitize(cuts.latent, cuts.thresholds) == label).all()
     first, gap = np.meshgrid(np.linspace(-1.6, 0.8, 121), np.linspace(np.log(0.4), np.log(3.2), 121), indexing="ij")

@@ -279,9 +279,9 @@ def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):
     path = tmp_path / "chains.npz"
     fitted(checkpoint=path, draws=2, warm_up=1)
     arrays = dict(np.load(path))
-    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 5', '"format": 4'))
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 6', '"format": 5'))
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"its format is 4, that of this version 5.*move it away"):
+    with pytest.raises(ValueError, match=r"its format is 5, that of this version 6.*move it away"):
         fitted(checkpoint=path, draws=2, warm_up=1)
 
 

@@ -217,11 +217,32 @@ def test_the_population_does_not_look_at_relations():
         model.predict_new([1], [3.0], prior="population", relations={"r": ["a"]})
 
 
-def test_the_mode_has_no_draws_to_condition_on():
+@pytest.mark.parametrize("biases", [False, True])
+def test_at_the_mode_a_newcomer_is_a_ridge_regression(biases):
+    model = KPMF(2, inference="map", biases=biases, variance=0.7, noise_variance=0.4, bounds=None).fit(*named(OLD))
+    given = GIVEN & (USER == 55)
+    mean, std = model.predict_new(ITEM[given], VALUE[given], return_std=True)
+    rows = model.items_.get_indexer(ITEM[given])
+    c, w = model.mode_.items[:, 0], model.mode_.items[:, 1:]
+    Z = np.column_stack([np.ones(len(w)), w])[:, 0 if biases else 1 :]
+    P = np.linalg.inv(np.eye(Z.shape[1]) / 0.7 + Z[rows].T @ Z[rows] / 0.4)
+    x = P @ Z[rows].T @ (VALUE[given] - model.scale_.center - c[rows]) / 0.4
+    assert np.allclose(mean, model.scale_.center + c + Z @ x)
+    assert np.allclose(std**2, 0.4 + np.einsum("nk,kl,nl->n", Z, P, Z))
+    assert model.recommend_new(ITEM[given], VALUE[given], 1)["rating"][0] == np.delete(mean, rows).max()
+    by_population = model.predict_new(ITEM[given], VALUE[given], prior="population")
+    assert np.corrcoef(by_population, mean)[0, 1] > 0.9
+    assert np.isfinite(model.predict_new_item([0], [3.0])).all()
+
+
+def test_the_mode_refuses_what_needs_draws():
     model = KPMF(2, inference="map").fit(*named(OLD))
-    for call in (lambda: model.predict_new([1], [3.0]), lambda: model.update([1], [1], [3.0])):
-        with pytest.raises(ValueError, match="only with inference='gibbs'"):
-            call()
+    with pytest.raises(ValueError, match="only with inference='gibbs'"):
+        model.update([1], [1], [3.0])
+    with pytest.raises(ValueError, match=r"`prior='hypergraph'` needs inference='gibbs'.*leave `prior` out"):
+        model.predict_new([1], [3.0], prior="hypergraph")
+    with pytest.raises(ValueError, match=r"`relations` must be left out with inference='map'"):
+        model.predict_new([1], [3.0], relations={"age": ["young"]})
 
 
 def test_without_biases_a_newcomer_has_none():

@@ -306,5 +306,9 @@ def _studies(commands: argparse._SubParsersAction) -> None:
         "--paper-recipe", action="store_true", help="congress: also train exactly as the paper's appendix says"
     )
     reproduce.add_argument(
-        "--only", action="append", default=[], metavar="SET", help="defaults: run this data set; may be repeated"
+        "--only",
+        action="append",
+        default=[],
+        metavar="SET",
+        help="defaults: run this data set; movielens: make this row; may be repeated",
     )

@@ -22,8 +22,8 @@ def reproduce(options: argparse.Namespace) -> None:
     """Run one study or all; of all, those whose data are not at hand are left out, with a word."""
     if options.study not in ("congress", "all"):
         idle.refuse(options, ["paper_recipe"], f"is of the study congress. Got {options.study}. Leave it out.")
-    if options.study != "defaults":
-        idle.refuse(options, ["only"], f"is of the study defaults. Got {options.study}. Leave it out.")
+    if options.study not in ("defaults", "movielens"):
+        idle.refuse(options, ["only"], f"is of the studies defaults and movielens. Got {options.study}. Leave it out.")
     for name, module in STUDIES.items():
         if options.study in (name, "all"):
             switches: dict[str, Any] = {"paper_recipe": True} if options.paper_recipe and name == "congress" else {}

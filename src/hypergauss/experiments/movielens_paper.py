@@ -70,8 +70,10 @@ def _rmse(predicted: np.ndarray, split: Split) -> float:
     return float(np.sqrt(((np.clip(predicted, 1.0, 5.0) - split.test["rating"].to_numpy(float)) ** 2).mean()))
 
 
-def scores(splits: list[Split], curve: Split, path: Path, *, max_iterations: int = 25) -> pd.DataFrame:
-    """Return the RMSE of all rows and of the curve; those that the file has already are not made again."""
+def scores(
+    splits: list[Split], curve: Split, path: Path, *, max_iterations: int = 25, is_made: bool = True
+) -> pd.DataFrame:
+    """Return the RMSE of all rows and of the curve; those that the file has are not made again, others if asked for."""
     rows: list[dict[Any, Any]] = pd.read_csv(path).to_dict("records") if path.is_file() else []
     done = {(row["split"], row["seed"], row["model"], row["variance"], row["mean"]) for row in rows}
     jobs: list[tuple[Split, str, float, str]] = []
@@ -79,7 +81,7 @@ def scores(splits: list[Split], curve: Split, path: Path, *, max_iterations: int
         jobs += [(split, name, 0.0, "learned") for name in ("constant", "biases only")]
         jobs += [(split, k, variance, mean) for variance in _VARIANCES for mean in _MEANS for k in _KERNELS]
     jobs += [(curve, k, v, "learned") for k in _DRAWN for v in _CURVE]
-    for split, name, variance, mean in jobs:
+    for split, name, variance, mean in jobs if is_made else []:
         if (split.name, split.seed, name, variance, mean) in done:
             continue
         clock = time.perf_counter()
@@ -91,7 +93,7 @@ def scores(splits: list[Split], curve: Split, path: Path, *, max_iterations: int
         rows.append({**row, "seconds": time.perf_counter() - clock})
         path.parent.mkdir(parents=True, exist_ok=True)
         pd.DataFrame(rows).to_csv(path, index=False)
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["split", "seed", "model", "variance", "mean", "rmse", "seconds"])
 
 
 def paper_table(found: pd.DataFrame, splits: list[Split]) -> Any:

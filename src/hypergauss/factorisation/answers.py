@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hypergauss.factorisation.convergence import identified, summarised
 from hypergauss.factorisation.mode import Mode
+from hypergauss.factorisation.moods import Days
 from hypergauss.factorisation.named_predictions import Prediction, as_draw, together
 from hypergauss.factorisation.predictive import Kept, Predictive, Scale
 from hypergauss.factorisation.ratings import Ratings
@@ -43,49 +44,87 @@ class Answers:
     bounds_: tuple[float, float] | None
     scale_: Scale
     levels_: np.ndarray | None
+    days_: Days | None
 
     @overload
     def predict(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[False] = False
+        self,
+        users: Iterable[Hashable],
+        items: Iterable[Hashable],
+        return_std: Literal[False] = False,
+        *,
+        days: Iterable[Hashable] | None = None,
     ) -> np.ndarray: ...
     @overload
     def predict(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: Literal[True]
+        self,
+        users: Iterable[Hashable],
+        items: Iterable[Hashable],
+        return_std: Literal[True],
+        *,
+        days: Iterable[Hashable] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]: ...
     def predict(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], return_std: bool = False
+        self,
+        users: Iterable[Hashable],
+        items: Iterable[Hashable],
+        return_std: bool = False,
+        *,
+        days: Iterable[Hashable] | None = None,
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the mean rating of each pair and, if asked for, the standard deviation of a new rating.
 
-        Users and items that `fit` has not seen have their prior, and a warning says so.
+        Users and items that `fit` has not seen have their prior, and a warning says so. If `fit` was told of ``days``,
+        they may be given here too, one for each pair: on a day that it knows of a user, their mood of that day counts;
+        on others, or without days, a mood that is not known.
         """
-        mean, std = self._prediction().moments(users, items)
+        mean, std = self._prediction(days).moments(users, items)
         return (mean, std) if return_std else mean
 
     def predict_interval(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], level: float = 0.9
+        self,
+        users: Iterable[Hashable],
+        items: Iterable[Hashable],
+        level: float = 0.9,
+        *,
+        days: Iterable[Hashable] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of central intervals that hold a new rating with the given probability, within bounds.
 
         They are those of a normal distribution of the predictive mean and variance; for the ordered probit, the least
         and largest level whose cumulative probability passes (1 - level) / 2 and (1 + level) / 2.
         """
-        return self._prediction().interval(users, items, level)
+        return self._prediction(days).interval(users, items, level)
 
-    def predict_proba(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> pd.DataFrame:
+    def predict_proba(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], *, days: Iterable[Hashable] | None = None
+    ) -> pd.DataFrame:
         """Return the probability of each rating level, one row a pair ("ordinal" only)."""
-        return self._prediction().probabilities(users, items)
+        return self._prediction(days).probabilities(users, items)
 
-    def log_density(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> np.ndarray:
+    def log_density(
+        self,
+        users: Iterable[Hashable],
+        items: Iterable[Hashable],
+        ratings: ArrayLike,
+        *,
+        days: Iterable[Hashable] | None = None,
+    ) -> np.ndarray:
         """Return the log predictive density of each rating; the log probability for ordered classes."""
-        return self._prediction().log_density(users, items, ratings)
+        return self._prediction(days).log_density(users, items, ratings)
 
     def sample(
-        self, users: Iterable[Hashable], items: Iterable[Hashable], size: int = 1, random_state: RandomState = None
+        self,
+        users: Iterable[Hashable],
+        items: Iterable[Hashable],
+        size: int = 1,
+        random_state: RandomState = None,
+        *,
+        days: Iterable[Hashable] | None = None,
     ) -> np.ndarray:
         """Draw new ratings from the predictive distribution, shape (size, n)."""
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        return self._prediction().sample(users, items, size, rng)
+        return self._prediction(days).sample(users, items, size, rng)
 
     def recommend(self, user: Hashable, n: int = 10, *, include_seen: bool = False) -> pd.DataFrame:
         """Return the n items of the highest predicted rating for a user, with the standard deviation of a new rating.
@@ -138,15 +177,22 @@ class Answers:
             raise ValueError("There are draws only with inference='gibbs'.")
         return self.draws_
 
+    def _mode(self) -> list[Kept]:
+        """Return the mode in the form of a single draw."""
+        mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
+        return [mode]
+
     def _explained(self) -> Ratings:
         """Return the ratings that draws explain, or with likelihood="implicit" events and the sample of others."""
         return self.ratings_ if self.cells_ is None else self.cells_
 
-    def _prediction(self) -> Prediction:
+    def _prediction(self, days: Iterable[Hashable] | None = None) -> Prediction:
         check_is_fitted(self, "users_")
+        if days is not None and self.days_ is None:
+            raise ValueError("`days` must be left out, since `fit` was not told of any. Fit with `days`.")
         if self.inference == "gibbs":
             predictive = Predictive(together(self.draws_), self.scale_, self.levels_)
         else:
-            mode = as_draw(self.mode_, variance=self.variance, noise_variance=self.noise_variance, biases=self.biases)
-            predictive = Predictive(mode, self.scale_, self.levels_)
-        return Prediction(predictive, self.ratings_, self.bounds_)
+            predictive = Predictive(self._mode()[0], self.scale_, self.levels_)
+        when = None if days is None or self.days_ is None else (self.days_, days)
+        return Prediction(predictive, self.ratings_, self.bounds_, when)

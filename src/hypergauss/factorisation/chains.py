@@ -127,6 +127,8 @@ def _record(problem: gibbs.Problem, state: gibbs.State) -> dict[str, np.ndarray]
         "user_noise": (1.0 / state.noise[0].each).astype(np.float32),
         "item_noise": (1.0 / state.noise[1].each).astype(np.float32),
         "lone_noise": np.array([noise.lone_variance for noise in state.noise]),
+        "moods": state.moods.each.astype(np.float32),
+        "mood_variance": np.asarray(state.moods.variance),
     }
 
 

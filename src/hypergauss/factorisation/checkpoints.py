@@ -14,6 +14,7 @@ import numpy as np
 
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.grades import Cuts
+from hypergauss.factorisation.moods import Days, Moods
 from hypergauss.factorisation.noise import Precisions
 from hypergauss.factorisation.predictive import Kept, as_kept
 from hypergauss.factorisation.ratings import Ratings
@@ -22,7 +23,7 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.files import written_whole
 
 #: Version of the file's layout, and of what makes up a fingerprint.
-_FORMAT = 5
+_FORMAT = 6
 
 
 class Schedule(NamedTuple):
@@ -125,11 +126,15 @@ class Checkpoint(NamedTuple):
         return int(about["done"]), chains
 
 
-def fingerprint(table: Ratings, relations: tuple[Mapping[str, Hypergraph], ...], settings: str) -> str:
-    """Return a digest by which a checkpoint of the same ratings, relations and settings is known."""
+def fingerprint(
+    table: Ratings, relations: tuple[Mapping[str, Hypergraph], ...], days: Days | None, settings: str
+) -> str:
+    """Return a digest by which a checkpoint of the same ratings, relations, days and settings is known."""
     digest = hashlib.sha256(settings.encode())
     for array in (table.user, table.item, table.values):
         _add(digest, array)
+    if days is not None:
+        _add(digest, days.place)
     for side in relations:
         digest.update(json.dumps([*map(repr, side)]).encode())
         for hypergraph in side.values():
@@ -182,6 +187,7 @@ def _flat(state: gibbs.State) -> dict[str, np.ndarray]:
         flat[side] = x
         flat |= {f"{side}.noise.{name}": np.asarray(value) for name, value in noise._asdict().items()}
         flat |= {f"{side}.{name}": value for name, value in hyper._asdict().items()}
+    flat |= {f"moods.{name}": np.asarray(value) for name, value in state.moods._asdict().items()}
     if state.cuts is not None:
         flat |= {f"cuts.{name}": value for name, value in state.cuts._asdict().items()}
     return flat
@@ -202,4 +208,5 @@ def _state(flat: Mapping[str, np.ndarray]) -> gibbs.State:
         float(flat["precision"]),
         cuts,
         (of_users, of_items),
+        Moods(flat["moods.each"], float(flat["moods.variance"])),
     )

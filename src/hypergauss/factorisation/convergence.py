@@ -40,6 +40,7 @@ def watched(chains: list[Kept], ratings: Ratings, likelihood: str) -> dict[str, 
     - ``prediction``, u_i . w_j and all, of fifty rated pairs;
     - ``bias_variance``, that of b_i + u_i . w over users and of c_j + u . w_j over items, w and u the mean factors;
     - ``factor_variance``, that of (u_i - u) . (w_j - w) over all pairs: sum_kl cov(u)_kl cov(w)_kl;
+    - ``mood_variance``, that of moods of a day, if days were told;
     - ``noise_variance``, its geometric mean over users and items; or ``thresholds``. Under the ordered probit all is
       seen from the middle of the thresholds, in units of the noise's geometric mean.
 
@@ -77,6 +78,8 @@ def _of_chain(
         "bias_variance": unit[:, None] ** 2 * np.stack(biases, axis=1),
         "factor_variance": unit**2 * (covariances[0] * covariances[1]).sum(axis=(1, 2)),
     }
+    if chain.moods.shape[1]:
+        found["mood_variance"] = unit**2 * chain.mood_variance
     if graded:
         return found | {"thresholds": unit[:, None] * (chain.thresholds - middle[:, None])}
     return found | {"noise_variance": chain.noise_variance * np.exp(relative)}

@@ -13,6 +13,7 @@ from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.grades import Grades
 from hypergauss.factorisation.kernel_columns import full_columns, sparse_columns
 from hypergauss.factorisation.mode import ModeProblem
+from hypergauss.factorisation.moods import Days
 from hypergauss.factorisation.predictive import Scale
 from hypergauss.factorisation.ratings import Ratings, views
 from hypergauss.factorisation.sides import make_sides
@@ -46,6 +47,7 @@ def gibbs_problem(
     tolerance: float,
     precision: str,
     cells: Ratings | None = None,
+    days: Days | None = None,
 ) -> tuple[gibbs.Problem, Scale]:
     """Return what chains draw given, and the scale on which they do; parameters are those of `KPMF`.
 
@@ -68,7 +70,15 @@ def gibbs_problem(
     scale = Scale(float(explained.values.mean()), spread if spread > 0 else 1.0)
     values = ((explained.values - scale.center) / scale.spread).astype(dtype)
     problem = gibbs.Problem(
-        sides, views(explained, dtype), values, grades, n_factors, biases, tolerance, noise == "individual"
+        sides,
+        views(explained, dtype),
+        values,
+        grades,
+        n_factors,
+        biases,
+        tolerance,
+        noise == "individual",
+        None if days is None else days.place,
     )
     return problem, scale
 

@@ -2,8 +2,9 @@ r"""Gibbs sampling of the factorisation: each block from its conditional, all of
 
 One sweep draws, in turn: all users' biases and factors given the items' (`normal_equations`); their filters once given
 these and once along with them (`interweaving`, `spectral_prior`), variances and scales, and the noise of each user
-(`noise`); the same for items; the mean mu and the noise's precision tau; and steps along directions that predictions do
-not see (`moves`). Under the ordered probit the ratings' latent values and the thresholds come last (`grades`).
+(`noise`); the same for items; the mean mu and the noise's precision tau; steps along directions that predictions do not
+see (`moves`); and users' moods, where days are told (`moods`). Under the ordered probit the ratings' latent values and
+the thresholds come last (`grades`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hypergauss.factorisation.columns import SpectralColumns
-from hypergauss.factorisation.grades import Cuts, Grades
+from hypergauss.factorisation.grades import Cuts, Grades, predictors
 from hypergauss.factorisation.interweaving import step_filters
+from hypergauss.factorisation.moods import Moods, start_moods
 from hypergauss.factorisation.moves import Moving, balance_scales, trade_means, turn_columns
 from hypergauss.factorisation.noise import Precisions, draw_precision, start_precisions
 from hypergauss.factorisation.normal_equations import (
@@ -49,6 +51,8 @@ class State(NamedTuple):
         Latent values and thresholds of the ordered probit.
     noise : two Precisions
         Of users and of items, as multiples of tau.
+    moods : Moods
+        Of users on days; none if days are not told.
     """
 
     coordinates: tuple[np.ndarray, np.ndarray]
@@ -57,6 +61,7 @@ class State(NamedTuple):
     precision: float
     cuts: Cuts | None
     noise: tuple[Precisions, Precisions]
+    moods: Moods
 
 
 class Problem(NamedTuple):
@@ -80,6 +85,8 @@ class Problem(NamedTuple):
         Of conjugate gradients.
     individual : bool
         Whether users and items have noise of their own.
+    days : array of int, shape (n,), or None
+        The user and day that each rating is of, as a number.
     """
 
     sides: tuple[Side, Side]
@@ -90,6 +97,7 @@ class Problem(NamedTuple):
     biases: bool
     tolerance: float
     individual: bool
+    days: np.ndarray | None = None
 
     @property
     def free(self) -> np.ndarray:
@@ -100,6 +108,21 @@ class Problem(NamedTuple):
         """Return the rows (b_i, u_i) and (c_j, w_j)."""
         users, items = (_factors(side, x) for side, x in zip(self.sides, state.coordinates, strict=True))
         return users, items
+
+    def fitted(self, state: State) -> np.ndarray:
+        """Return b_i + c_j + u_i . w_j of every rating."""
+        pattern = self.views[0].pattern
+        user = np.repeat(np.arange(pattern.shape[0]), np.diff(pattern.indptr))
+        return predictors(*self.factors(state), user, pattern.indices)
+
+    def response(self, state: State) -> np.ndarray:
+        """Return the ratings, or their latent values."""
+        return self.values if state.cuts is None else state.cuts.latent
+
+    def moods(self, state: State) -> np.ndarray:
+        """Return m_id of every rating, in the type of ratings; 0 where days are not told."""
+        values = self.response(state)
+        return np.zeros_like(values) if self.days is None else state.moods.each[self.days].astype(values.dtype)
 
 
 def start(problem: Problem, rng: np.random.Generator) -> State:
@@ -116,7 +139,9 @@ def start(problem: Problem, rng: np.random.Generator) -> State:
     cuts = problem.grades.start() if problem.grades is not None else None
     noise = tuple(start_precisions(side.num_vertices, individual=problem.individual) for side in problem.sides)
     precision = 1.0 if graded else _START_PRECISION
-    state = State((coordinates[0], coordinates[1]), (hyper[0], hyper[1]), 0.0, precision, cuts, (noise[0], noise[1]))
+    moods = start_moods(0 if problem.days is None else int(problem.days.max()) + 1)
+    both = (coordinates[0], coordinates[1]), (hyper[0], hyper[1])
+    state = State(*both, 0.0, precision, cuts, (noise[0], noise[1]), moods)
     for _ in range(_START_SWEEPS):
         for own in (0, 1):
             columns = problem.sides[own].columns(state.hyper[own].of(problem.free))
@@ -133,7 +158,7 @@ def sweep(problem: Problem, state: State, rng: np.random.Generator) -> State:
         state, equations = _draw_side(problem, state, own, rng)
     if problem.grades is None:
         state = _draw_mean_and_noise(problem, state, equations, rng)
-    state = _move(problem, state, rng)
+    state = _draw_moods(problem, _move(problem, state, rng), rng)
     return state if problem.grades is None else _draw_grades(problem, state, rng)
 
 
@@ -150,10 +175,9 @@ def _draw_factors(
 ) -> _Conditional:
     """Draw one side's factors given the other's and all hyperparameters."""
     other, view, free = 1 - own, problem.views[own], problem.free
-    values = problem.values if state.cuts is None else state.cuts.latent
     e = features(_factors(problem.sides[other], state.coordinates[other]))
     weights = state.noise[other].each
-    equations = normal_equations(view.pattern, view.table(values), e, weights)
+    equations = normal_equations(view.pattern, view.table(problem.response(state) - problem.moods(state)), e, weights)
     precision = state.precision * state.noise[own].each
     conditional = system(equations, columns, mean=state.mean, precision=precision, free=free)
     scaled = np.sqrt(weights).astype(e.dtype)[:, None] * e[:, free]
@@ -235,11 +259,22 @@ def _move(problem: Problem, state: State, rng: np.random.Generator) -> State:
     return moving._replace(hyper=(users, items)).arrived(sides, state)
 
 
+def _draw_moods(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    """Draw users' moods on days, if these are told, and their variance."""
+    if problem.days is None:
+        return state
+    pattern = problem.views[0].pattern
+    left = problem.response(state) - state.mean - problem.fitted(state)
+    precision = state.precision * np.repeat(state.noise[0].each, np.diff(pattern.indptr))
+    precision *= state.noise[1].each[pattern.indices]
+    return state._replace(moods=state.moods.draw(problem.days, left, precision, rng))
+
+
 def _draw_grades(problem: Problem, state: State, rng: np.random.Generator) -> State:
     assert problem.grades is not None
     assert state.cuts is not None
-    users, items = problem.factors(state)
-    return state._replace(cuts=problem.grades.draw(state.cuts, users, items, state.noise, rng))
+    eta = problem.fitted(state) + problem.moods(state)
+    return state._replace(cuts=problem.grades.draw(state.cuts, eta, state.noise, rng))
 
 
 def _factors(side: Side, x: np.ndarray) -> np.ndarray:

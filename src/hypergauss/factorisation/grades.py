@@ -73,13 +73,11 @@ class Grades(NamedTuple):
     def draw(
         self,
         cuts: Cuts,
-        users: np.ndarray,
-        items: np.ndarray,
+        eta: np.ndarray,
         noise: tuple[Precisions, Precisions],
         rng: np.random.Generator,
     ) -> Cuts:
         """Draw thresholds given predictors and noise, then latent values given all."""
-        eta = predictors(users, items, self.user, self.item)
         root = np.sqrt(noise[0].each[self.user] * noise[1].each[self.item])
         thresholds = cuts.thresholds
         for _ in range(_STEPS):

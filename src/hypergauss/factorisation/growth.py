@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Literal, Self, overload
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
 from hypergauss.exceptions import UnseenWarning
@@ -20,7 +21,7 @@ from hypergauss.factorisation.grounds import relation_row
 from hypergauss.factorisation.implicit import check_given, watched_and_not
 from hypergauss.factorisation.named_predictions import Prediction, together
 from hypergauss.factorisation.newcomers import NewcomerPredictive, row_posterior, side_draws
-from hypergauss.factorisation.row_priors import Ground
+from hypergauss.factorisation.row_priors import Ground, RowPrior, with_mood
 from hypergauss.hypergraph.names import as_list, locate
 
 #: Draws that a newcomer's row is conditioned under: more of them take time, and change a mean by less than is seen.
@@ -30,17 +31,18 @@ Rated = tuple[Iterable[Hashable], ArrayLike | None]
 
 
 class Growth(Answers):
-    """Answers of `KPMF` about those that it does not know yet ("gibbs" only).
+    """Answers of `KPMF` about those that it does not know yet; `update` and `explain` need inference="gibbs".
 
     The other side's rows, hyperparameters and noise stay as they were drawn: under each draw the newcomer's row has the
     prior that the hypergraph gives to a vertex with these memberships, and is conditioned on its ratings. That is a
     refit, but for what the newcomer would tell of everybody else and of its own noise, of which the prior alone is
-    known, and for sizes of hyperedges, which stay. Of more than 160 draws, so many, evenly spaced, are used.
+    known, and for sizes of hyperedges, which stay. Where `fit` was told of days, a newcomer's ratings are taken as of
+    one day, that of the prediction too. Of more than 160 draws, so many, evenly spaced, are used.
+    At the mode there is one draw of the other side, and a newcomer's row is a ridge regression on it.
     """
 
     grounds_: tuple[Ground, Ground]
 
-    @overload
     def predict_new(
         self,
         items: Iterable[Hashable],
@@ -48,28 +50,7 @@ class Growth(Answers):
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[False] = False,
-    ) -> np.ndarray: ...
-    @overload
-    def predict_new(
-        self,
-        items: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[True],
-    ) -> tuple[np.ndarray, np.ndarray]: ...
-    def predict_new(
-        self,
-        items: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
+        prior: str | None = None,
         return_std: bool = False,
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the mean ratings of a user who was not there in the fit; the model stays as it is.
@@ -85,16 +66,16 @@ class Growth(Answers):
             Items to predict; all of ``items_`` if not given.
         relations : dict of name to list of hyperedges, optional
             The newcomer's memberships in ``user_relations``.
-        prior : {"hypergraph", "population"}
+        prior : {"hypergraph", "population"}, optional
             What is expected of the newcomer before their ratings: what the hypergraph says of a vertex with these
-            memberships, which is what a refit would take, or mean and variance over all users of the fit.
+            memberships, which is what a refit would take and is taken unless told, or mean and variance over all users
+            of the fit. With inference="map" it is mean 0 and the kernel's variance, unless told "population".
         return_std : bool
             Whether to return the standard deviation of a new rating as well.
         """
         mean, std = self._predicted_new(0, (items, ratings), targets, relations, prior)
         return (mean, std) if return_std else mean
 
-    @overload
     def predict_new_item(
         self,
         users: Iterable[Hashable],
@@ -102,28 +83,7 @@ class Growth(Answers):
         targets: Iterable[Hashable] | None = None,
         *,
         relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[False] = False,
-    ) -> np.ndarray: ...
-    @overload
-    def predict_new_item(
-        self,
-        users: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
-        return_std: Literal[True],
-    ) -> tuple[np.ndarray, np.ndarray]: ...
-    def predict_new_item(
-        self,
-        users: Iterable[Hashable],
-        ratings: ArrayLike | None = None,
-        targets: Iterable[Hashable] | None = None,
-        *,
-        relations: Memberships | None = None,
-        prior: str = "hypergraph",
+        prior: str | None = None,
         return_std: bool = False,
     ) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
         """Return the mean ratings of an item that was not there in the fit, by ``targets`` or all users known.
@@ -140,7 +100,7 @@ class Growth(Answers):
         n: int = 10,
         *,
         relations: Memberships | None = None,
-        prior: str = "hypergraph",
+        prior: str | None = None,
         include_seen: bool = False,
     ) -> pd.DataFrame:
         """Return the n items of the highest predicted rating for a user who was not there in the fit.
@@ -184,6 +144,7 @@ class Growth(Answers):
                 "`update` needs ratings, and there are none with likelihood='implicit': an event may be of a pair that "
                 "was taken as not watched. Fit again; `predict_new` is for newcomers."
             )
+        self._refuse_days("update")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
         new = (users, items, ratings)
         grown = growing.grow(together(chains), self.ratings_, new, self._rules(), self.grounds_, rng)
@@ -199,6 +160,7 @@ class Growth(Answers):
         `predict` within Monte Carlo error, before bounds; a rating that the pair has itself is left out.
         """
         kept = together(self._kept())
+        self._refuse_days("explain")
         rows = [
             int(locate(index, [name], argument=argument, owner="the fit", cure="Bring them in by `update`.")[0])
             for argument, name, index in (("user", user, self.users_), ("item", item, self.items_))
@@ -211,7 +173,7 @@ class Growth(Answers):
         rated: Rated,
         targets: Iterable[Hashable] | None,
         relations: Memberships | None,
-        prior: str,
+        prior: str | None,
     ) -> tuple[np.ndarray, np.ndarray]:
         prediction, _ = self._newcomer(side, rated, relations, prior)
         others = self.users_ if side else self.items_
@@ -222,23 +184,33 @@ class Growth(Answers):
         return prediction.of_rows(rows, rows)
 
     def _newcomer(
-        self, side: int, rated: Rated, relations: Memberships | None, prior: str
+        self, side: int, rated: Rated, relations: Memberships | None, prior: str | None
     ) -> tuple[Prediction, np.ndarray]:
         """Return predictions for a newcomer of one side, and the rows that it has ratings with."""
-        _checks.one_of("prior", prior, ("hypergraph", "population"))
-        idle = None if prior == "population" else ("items" if side else "users")
-        kept = together(self._kept(), without=idle, most=_MOST_DRAWS)
-        ground, rules = self.grounds_[side], self._rules()
-        others, argument = (self.users_, "users") if side else (self.items_, "items")
-        named = (self.item_relations if side else self.user_relations) or {}
+        check_is_fitted(self, "users_")
+        known_of = self._check_prior(prior, relations)
+        if side:
+            self._refuse_days("predict_new_item")
+        idle = None if known_of == "population" else ("items" if side else "users")
+        kept = together(self._mode() if self.inference == "map" else self.draws_, without=idle, most=_MOST_DRAWS)
+        rules, (others, argument) = self._rules(), (self.users_, "users") if side else (self.items_, "items")
         names = as_list(rated[0])
         given = check_given(rated[1], self.likelihood, len(names))
         measured = growing.newcomer_ratings(names, given, rules, others, argument=argument)
         seen = measured.others
         if self.likelihood == "implicit":
             measured = watched_and_not(seen, len(others), rules.scale.rate)
-        row = relation_row("relations", relations, named, ground.scales)
-        if not len(seen) and not row.any() and prior == "hypergraph":
+        draws, is_known = side_draws(kept, side), len(seen) > 0
+        if known_of == "population":
+            expected, is_known = draws.population(len(self.items_ if side else self.users_)), True
+        elif known_of == "kernel":
+            expected = RowPrior(np.zeros_like(draws.lone), draws.lone)
+        else:
+            ground, named = self.grounds_[side], (self.item_relations if side else self.user_relations) or {}
+            row = relation_row("relations", relations, named, ground.scales)
+            expected = draws.newcomer(ground.of_newcomer(seen[seen < len(ground.voices)], row))
+            is_known |= bool(row.any())
+        if not is_known:
             what = "no user has rated it" if side else "it has rated nothing"
             warnings.warn(
                 f"Nothing is known of the newcomer: {what}, and no relation tells of it. Predictions are those of the "
@@ -246,24 +218,34 @@ class Growth(Answers):
                 UnseenWarning,
                 stacklevel=4,  # that of a method of `KPMF`
             )
-        draws = side_draws(kept, side)
-        if prior == "population":
-            _refuse_relations(relations)
-            expected = draws.population(len(ground.vectors))
-        else:
-            place = ground.of_newcomer(seen[seen < len(ground.voices)], row)
-            expected = draws.newcomer(place)
+        expected = with_mood(expected, kept.mood_variance)
         posterior = row_posterior(kept, side, expected, measured, rules.scale, rules.levels)
         predictive = NewcomerPredictive(kept, side, posterior, rules.scale, rules.levels)
         return Prediction(predictive, self.ratings_, self.bounds_), seen
 
+    def _check_prior(self, prior: str | None, relations: Memberships | None) -> str:
+        """Return what is expected of a newcomer before their ratings: "hypergraph", "population" or "kernel"."""
+        if prior is not None:
+            _checks.one_of("prior", prior, ("hypergraph", "population"))
+        if prior == "hypergraph" and self.inference == "map":
+            raise ValueError(
+                "`prior='hypergraph'` needs inference='gibbs'. At the mode a newcomer has the variance of the kernel: "
+                "leave `prior` out, or take 'population'."
+            )
+        if relations and (prior == "population" or self.inference == "map"):
+            having = "prior='population'" if prior == "population" else "inference='map'"
+            raise ValueError(
+                f"`relations` must be left out with {having}, which does not look at them. Got "
+                f"{', '.join(map(repr, relations))}. Use prior='hypergraph', with inference='gibbs'."
+            )
+        return prior or ("kernel" if self.inference == "map" else "hypergraph")
+
+    def _refuse_days(self, method: str) -> None:
+        if self.days_ is not None:
+            raise ValueError(
+                f"`{method}` needs ratings without days, on which moods would be unknown. Got a fit with `days`. "
+                "Fit again with all that is known, or without `days`."
+            )
+
     def _rules(self) -> growing.Rules:
         return growing.Rules(self.scale_, self.levels_, self.bounds_)
-
-
-def _refuse_relations(relations: Memberships | None) -> None:
-    if relations:
-        raise ValueError(
-            f"`relations` must be left out with prior='population', which does not look at them. Got "
-            f"{', '.join(map(repr, relations))}. Use prior='hypergraph'."
-        )

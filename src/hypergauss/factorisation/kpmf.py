@@ -23,6 +23,7 @@ from hypergauss.factorisation.grounds import make_grounds
 from hypergauss.factorisation.growth import Growth
 from hypergauss.factorisation.implicit import check_given, with_unobserved
 from hypergauss.factorisation.mode import Mode, find_mode
+from hypergauss.factorisation.moods import Days
 from hypergauss.factorisation.predictive import Kept
 from hypergauss.factorisation.ratings import Ratings, check_order, tabulate
 from hypergauss.factorisation.settings import check_bounds, check_settings
@@ -144,6 +145,8 @@ class KPMF(Growth, BaseEstimator):
         Ratings of the ordered classes.
     cells_ : Ratings or None
         With likelihood="implicit", what was watched as 1 and the sample of what was not as 0.
+    days_ : Days or None
+        Users and days that `fit` knows, if it was told of days.
     grounds_ : two Ground
         Where users and items stand in the hypergraph, and newcomers would ("gibbs").
 
@@ -234,7 +237,14 @@ class KPMF(Growth, BaseEstimator):
         self.show_progress = show_progress
         self.random_state = random_state
 
-    def fit(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        users: Iterable[Hashable],
+        items: Iterable[Hashable],
+        ratings: ArrayLike | None = None,
+        *,
+        days: Iterable[Hashable] | None = None,
+    ) -> Self:
         """Learn from ratings.
 
         Parameters
@@ -243,6 +253,9 @@ class KPMF(Growth, BaseEstimator):
             Who rated, or watched, what.
         ratings : array-like, shape (n,)
             How; left out for likelihood="implicit".
+        days : array-like of names, shape (n,), optional
+            When: the name of a day, or of a sitting. All that a user rates on one day is then higher or lower by one
+            number, their mood, whose variance is learned ("gibbs"; not with likelihood="implicit").
         """
         usual = {name: given.default for name, given in inspect.signature(KPMF).parameters.items()}
         check_settings(self.get_params(deep=False), usual)
@@ -250,29 +263,31 @@ class KPMF(Growth, BaseEstimator):
         named.append(check_relations("item_relations", self.item_relations))
         more = [[hypergraph.vertices for hypergraph in relations.values()] for relations in named]
         given = check_bounds(self.bounds)
-        check_order(users, items, ratings)
+        check_order(users, items, ratings, days)
         names = as_list(users), as_list(items)
         for argument, relations, own in zip(("user_relations", "item_relations"), named, names, strict=True):
             check_told(argument, relations, own)
         values = check_given(ratings, self.likelihood, len(names[0]))
         table = tabulate(*names, values, bounds=given, more_users=more[0], more_items=more[1])
+        told = None if days is None else self._days(table, names, days)
         observed = (float(table.values.min()), float(table.values.max()))
         rng = check_random_state(self.random_state)
         if self.inference == "gibbs":
-            self._fit_gibbs(table, (named[0], named[1]), rng)
+            self._fit_gibbs(table, (named[0], named[1]), told, rng)
         else:
             self._fit_map(table, rng)
         self.users_, self.items_ = table.users, table.items
         self.bounds_ = observed if self.bounds == "observed" else given
         if self.likelihood == "implicit":
             self.bounds_ = (0.0, 1.0)
-        self.ratings_ = table
+        self.ratings_, self.days_ = table, told
         return self
 
     def _fit_gibbs(
         self,
         table: Ratings,
         relations: tuple[Relations, Relations],
+        days: Days | None,
         rng: np.random.RandomState,
     ) -> None:
         schedule = check_schedule(self.chains, self.warm_up, self.draws, self.thin, self.max_draws)
@@ -293,9 +308,10 @@ class KPMF(Growth, BaseEstimator):
             tolerance=self.tolerance,
             precision=self.precision,
             cells=cells,
+            days=days,
         )
         entropy = rng.randint(2**32, size=4, dtype=np.uint64).tolist()
-        checkpoint = self._checkpoint(cells, relations, entropy)
+        checkpoint = self._checkpoint(cells, relations, days, entropy)
         with progress(self.show_progress, "sweeps") as report:
             self.draws_: list[Kept] = sample(
                 problem,
@@ -342,8 +358,19 @@ class KPMF(Growth, BaseEstimator):
             )
         self.scale_, self.levels_ = scale, None
 
+    def _days(
+        self, table: Ratings, names: tuple[Iterable[Hashable], Iterable[Hashable]], days: Iterable[Hashable]
+    ) -> Days:
+        """Return the days of ratings, where a mood of the day is part of the model."""
+        if self.inference != "gibbs" or self.likelihood == "implicit" or not self.biases:
+            raise ValueError(
+                "`days` must be left out unless inference='gibbs', likelihood='gaussian' or 'ordinal', and biases=True."
+                f" Got inference={self.inference!r}, likelihood={self.likelihood!r} and biases={self.biases}."
+            )
+        return Days.of(table, *names, days)
+
     def _checkpoint(
-        self, table: Ratings, relations: tuple[Relations, Relations], entropy: list[int]
+        self, table: Ratings, relations: tuple[Relations, Relations], days: Days | None, entropy: list[int]
     ) -> Checkpoint | None:
         if self.checkpoint is None:
             return None
@@ -353,4 +380,4 @@ class KPMF(Growth, BaseEstimator):
             )
         settings = json.dumps([{name: repr(getattr(self, name)) for name in _SETTINGS}, entropy])
         every = _checks.count("checkpoint_every", self.checkpoint_every)
-        return Checkpoint(Path(self.checkpoint), every, fingerprint(table, relations, settings))
+        return Checkpoint(Path(self.checkpoint), every, fingerprint(table, relations, days, settings))

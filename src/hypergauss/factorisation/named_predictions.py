@@ -14,6 +14,7 @@ from scipy.stats import norm
 from hypergauss import _checks
 from hypergauss.exceptions import UnseenWarning
 from hypergauss.factorisation.mode import Mode
+from hypergauss.factorisation.moods import Days
 from hypergauss.factorisation.predictive import Kept, Predictive
 from hypergauss.factorisation.ratings import Ratings
 from hypergauss.hypergraph.names import as_list
@@ -30,18 +31,23 @@ class Prediction(NamedTuple):
         Those learned from, with the names of rows.
     bounds : (float, float) or None
         Least and largest rating.
+    when : (Days, names), optional
+        Days that moods are known of, and the day of each pair that is asked for.
     """
 
     predictive: Predictive
     ratings: Ratings
     bounds: tuple[float, float] | None
+    when: tuple[Days, Iterable[Hashable]] | None = None
 
     def moments(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean rating of each pair, within bounds, and the standard deviation of a new one."""
-        return self.of_rows(*self.rows(users, items))
+        predictive, user, item = self._asked(users, items)
+        mean, std = predictive.moments(user, item)
+        return self._within(mean), std
 
     def of_rows(self, user: np.ndarray, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the same of pairs of rows."""
+        """Return the same of pairs of rows, on no day in particular."""
         mean, std = self.predictive.moments(user, item)
         return self._within(mean), std
 
@@ -51,14 +57,14 @@ class Prediction(NamedTuple):
         """Return the ends of central intervals of a given probability."""
         if not 0 < _checks.real("level", level) < 1:
             raise ValueError(f"`level` must lie between 0 and 1. Got {level}.")
-        user, item = self.rows(users, items)
-        levels = self.predictive.levels
+        predictive, user, item = self._asked(users, items)
+        levels = predictive.levels
         if levels is not None:
-            cumulative = self.predictive.probabilities(user, item).cumsum(axis=1)
+            cumulative = predictive.probabilities(user, item).cumsum(axis=1)
             ends = [(cumulative < share - 1e-12).sum(axis=1) for share in ((1 - level) / 2, (1 + level) / 2)]
             low, high = (levels[np.minimum(end, len(levels) - 1)] for end in ends)
             return low, high
-        mean, std = self.predictive.moments(user, item)
+        mean, std = predictive.moments(user, item)
         reach = norm.ppf(0.5 + level / 2) * std
         return self._within(mean - reach), self._within(mean + reach)
 
@@ -67,23 +73,33 @@ class Prediction(NamedTuple):
         levels = self.predictive.levels
         if levels is None:
             raise ValueError("`predict_proba` needs ratings as ordered classes. Fit with likelihood='ordinal'.")
-        return pd.DataFrame(self.predictive.probabilities(*self.rows(users, items)), columns=levels)
+        predictive, user, item = self._asked(users, items)
+        return pd.DataFrame(predictive.probabilities(user, item), columns=levels)
 
     def log_density(self, users: Iterable[Hashable], items: Iterable[Hashable], ratings: ArrayLike) -> np.ndarray:
         """Return the log predictive density of each rating; the log probability for ordered classes."""
         values = _checks.finite_array("ratings", ratings, missing="Leave those pairs out.")
-        user, item = self.rows(users, items)
+        predictive, user, item = self._asked(users, items)
         _checks.same_length("users", len(user), "ratings", len(values))
         levels = self.predictive.levels
         if levels is not None and not np.isin(values, levels).all():
             raise ValueError(f"`ratings` must be among the levels seen in `fit`, {levels.tolist()}.")
-        return self.predictive.log_density(user, item, values)
+        return predictive.log_density(user, item, values)
 
     def sample(
         self, users: Iterable[Hashable], items: Iterable[Hashable], size: int, rng: np.random.Generator
     ) -> np.ndarray:
         """Draw new ratings, shape (size, n)."""
-        return self.predictive.sample(*self.rows(users, items), _checks.count("size", size), rng)
+        predictive, user, item = self._asked(users, items)
+        return predictive.sample(user, item, _checks.count("size", size), rng)
+
+    def _asked(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> tuple[Predictive, np.ndarray, np.ndarray]:
+        """Return the distribution for pairs given by name, on their days if these are given, and rows of both."""
+        user, item = self.rows(users, items, stacklevel=5)
+        if self.when is None:
+            return self.predictive, user, item
+        days, names = self.when
+        return self.predictive.on(days.rows(user, names)), user, item
 
     def best(self, user: Hashable, n: int, *, include_seen: bool) -> pd.DataFrame:
         """Return the n items of the highest mean rating for a user, without those rated unless asked for."""
@@ -102,7 +118,9 @@ class Prediction(NamedTuple):
         best = np.argsort(-mean, kind="stable")[:n]
         return pd.DataFrame({"item": table.items[rows[best]], "rating": mean[best], "std": std[best]})
 
-    def rows(self, users: Iterable[Hashable], items: Iterable[Hashable]) -> tuple[np.ndarray, np.ndarray]:
+    def rows(
+        self, users: Iterable[Hashable], items: Iterable[Hashable], *, stacklevel: int = 4
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return rows of pairs given by name; -1, and a warning, for those that were not there in `fit`."""
         rows = []
         for argument, names, index in (("users", users, self.ratings.users), ("items", items, self.ratings.items)):
@@ -114,7 +132,7 @@ class Prediction(NamedTuple):
                     f"`{argument}` has {len(unseen):,} names that `fit` did not see, first {values[unseen[0]]!r}: "
                     "their predictions are those of the prior.",
                     UnseenWarning,
-                    stacklevel=4,  # that of a method of `KPMF`
+                    stacklevel=stacklevel,
                 )
             rows.append(np.asarray(found))
         _checks.same_length("users", len(rows[0]), "items", len(rows[1]))
@@ -150,6 +168,8 @@ def as_draw(mode: Mode, *, variance: float, noise_variance: float, biases: bool)
         user_noise=np.ones((1, len(mode.users))),
         item_noise=np.ones((1, len(mode.items))),
         lone_noise=np.ones((1, 2)),
+        moods=none,
+        mood_variance=np.zeros(1),
     )
 
 

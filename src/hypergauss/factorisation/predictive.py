@@ -48,6 +48,10 @@ class Kept(NamedTuple):
         How many times ``noise_variance`` a user's ratings, and an item's, have.
     lone_noise : array, shape (S, 2)
         The same of a user and of an item of whom nothing is known.
+    moods : array, shape (S, Q)
+        Of users on days; no columns where days are not told.
+    mood_variance : array, shape (S,)
+        Their variance; 0 where days are not told.
     """
 
     users: np.ndarray
@@ -69,6 +73,8 @@ class Kept(NamedTuple):
     user_noise: np.ndarray
     item_noise: np.ndarray
     lone_noise: np.ndarray
+    moods: np.ndarray
+    mood_variance: np.ndarray
 
 
 class Predictor(NamedTuple):
@@ -93,10 +99,17 @@ class Predictive:
         Of ratings; of no meaning for grades.
     levels : array, shape (C,), or None
         Ratings of the ordered classes.
+    days : array of int, optional
+        The user and day of each pair that is asked for, as a column of ``moods``; -1 for one not seen, as are all if
+        not given.
     """
 
-    def __init__(self, kept: Kept, scale: Scale, levels: np.ndarray | None) -> None:
-        self.kept, self.scale, self.levels = kept, scale, levels
+    def __init__(self, kept: Kept, scale: Scale, levels: np.ndarray | None, days: np.ndarray | None = None) -> None:
+        self.kept, self.scale, self.levels, self.days = kept, scale, levels, days
+
+    def on(self, days: np.ndarray) -> Predictive:
+        """Return the distribution for pairs on days."""
+        return Predictive(self.kept, self.scale, self.levels, days)
 
     def moments(self, user: np.ndarray, item: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and standard deviation of a new rating for pairs of rows; -1 stands for one not seen."""
@@ -175,6 +188,9 @@ class Predictive:
                 variance[own] += lone[0] + rows[other[own], 1:] ** 2 @ lone[1:]
         both = (user < 0) & (item < 0)
         variance[both] += kept.lone_users[number, 1:] @ kept.lone_items[number, 1:]
+        days = np.full(len(user), -1) if self.days is None else self.days
+        mean += np.append(kept.moods[number], 0.0)[days]
+        variance[days < 0] += kept.mood_variance[number]
         noise = kept.noise_variance[number] * np.ones(len(user))
         for rows, own, lone in zip(
             (kept.user_noise, kept.item_noise), (user, item), kept.lone_noise[number], strict=True

@@ -77,9 +77,9 @@ def views(ratings: Ratings, dtype: DTypeLike) -> tuple[View, View]:
     return View(by_user, np.arange(by_user.nnz)), View(ones, by_item.data)
 
 
-def check_order(users: object, items: object, ratings: object) -> None:
+def check_order(users: object, items: object, ratings: object, days: object = None) -> None:
     """Refuse columns of pandas whose indexes disagree: paired by position, they would be of different rows."""
-    columns = {"users": users, "items": items, "ratings": ratings}
+    columns = {"users": users, "items": items, "ratings": ratings, "days": days}
     indexed = {name: column.index for name, column in columns.items() if isinstance(column, pd.Series)}
     first = next(iter(indexed), "")
     for name, index in indexed.items():

@@ -58,6 +58,13 @@ class RowPrior(NamedTuple):
     variance: np.ndarray
 
 
+def with_mood(prior: RowPrior, variance: np.ndarray) -> RowPrior:
+    """Return the prior of a row whose bias has the mood of a day in it, of given variance under each draw."""
+    both = prior.variance.copy()
+    both[:, 0] += variance
+    return prior._replace(variance=both)
+
+
 class SideDraws(NamedTuple):
     """Draws of one side: rows (S, N, K), prior variances of a lone row (S, K), and the smooth parts."""
 

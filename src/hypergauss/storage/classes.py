@@ -24,6 +24,7 @@ from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.exceptions import FileError
 from hypergauss.factorisation import KPMF
 from hypergauss.factorisation.mode import Mode
+from hypergauss.factorisation.moods import Days
 from hypergauss.factorisation.predictive import Kept, Scale
 from hypergauss.factorisation.ratings import Ratings
 from hypergauss.factorisation.row_priors import Ground
@@ -159,6 +160,10 @@ def _check_kpmf(held: KPMF) -> None:
             fits &= chain.users.shape == (draws, shape[0], columns) and chain.items.shape == (draws, shape[1], columns)
             fits &= (chain.user_noise.shape, chain.item_noise.shape) == ((draws, shape[0]), (draws, shape[1]))
             fits &= all(len(part) == draws for part in chain)
+        if held.days_ is not None:
+            user, name, place = held.days_
+            fits &= len(user) == len(name) == held.draws_[0].moods.shape[1] and len(place) == count
+            fits &= place.max(initial=-1) < len(user) and user.max(initial=-1) < shape[0]
         fits &= len(held.draws_) > 0 and len(held.grounds_) == 2
     else:
         fits &= (len(held.mode_.users), len(held.mode_.items)) == shape
@@ -186,6 +191,7 @@ STORED = {
     "Bernstein": Stored(Bernstein, (*_FILTER, "coefficients")),
     "Conditioned": Stored(Conditioned, Conditioned._fields),
     "Components": Stored(Components, ("vectors", "squares", "steps", "variance", "fixed")),
+    "Days": Stored(Days, Days._fields),
     "Diffusion": Stored(Diffusion, (*_FILTER, "beta")),
     "Draws": Stored(Draws, ("rows", "latents", "log_likelihood", "coordinates", "whitened")),
     "EigenSpectrum": Stored(
@@ -356,9 +362,29 @@ ESTIMATORS = {
     ),
     "KPMF": Stored(
         KPMF,
-        ("draws_", "mode_", "scale_", "levels_", "cells_", "grounds_", "users_", "items_", "bounds_", "ratings_"),
+        (
+            "draws_",
+            "mode_",
+            "scale_",
+            "levels_",
+            "cells_",
+            "grounds_",
+            "users_",
+            "items_",
+            "bounds_",
+            "ratings_",
+            "days_",
+        ),
         taker=_of_kpmf,
-        later={"draws_": None, "mode_": None, "levels_": None, "cells_": None, "grounds_": None, "bounds_": None},
+        later={
+            "days_": None,
+            "draws_": None,
+            "mode_": None,
+            "levels_": None,
+            "cells_": None,
+            "grounds_": None,
+            "bounds_": None,
+        },
         check=_check_kpmf,
     ),
     "SpectralEmbedding": Stored(SpectralEmbedding, ("eigenvalues_", "embedding_"), check=_check_embedding),
