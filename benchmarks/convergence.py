@@ -24,7 +24,7 @@ from hypergauss.experiments.movielens_splits import Split, splits
 from hypergauss.factorisation.chains import MOST_RHAT
 
 #: What its outcome depends on (`benchmarks.stale`).
-MEASURES = ("factorisation", "hypergraph", "kernels", "learning", "operators", "solvers", "spectrum")
+MEASURES = ("factorisation", "hypergraph", "kernels/filters.py", "likelihoods/ordinal.py", "operators", "spectrum")
 
 CHAINS = 4
 QUICK = {"warm_up": 5, "draws": 10}

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.common import fresh, is_quick, publish, table, verdict
 
 #: What its outcome depends on (`benchmarks.stale`).
-MEASURES = ("factorisation", "hypergraph", "kernels", "learning", "operators", "solvers", "spectrum")
+MEASURES = ("factorisation", "hypergraph", "kernels/filters.py", "likelihoods/ordinal.py", "operators", "spectrum")
 
 SPEED, MOST_SLOPE, MOST_MEMORY = 4.3, 1.1, 12.0
 

@@ -30,7 +30,7 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.metrics import ndcg
 
 #: What its outcome depends on (`benchmarks.stale`).
-MEASURES = ("factorisation", "hypergraph", "kernels", "learning", "operators", "solvers", "spectrum")
+MEASURES = ("factorisation", "hypergraph", "kernels/filters.py", "likelihoods/ordinal.py", "operators", "spectrum")
 
 _GIBBS: dict[str, Any] = {"bounds": (1.0, 5.0)}
 #: Rows of random splits and of u1, in the order in which they are made.
