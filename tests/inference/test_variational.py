@@ -98,3 +98,18 @@ def test_sites_that_leave_nothing_of_the_prior_are_begun_anew():
     found = VariationalObjective(solver, y, 1, impossible).settle(model)
     expected = VariationalObjective(solver, y, 1).settle(model)
     assert found.value == pytest.approx(expected.value, abs=1e-9)
+
+
+def test_a_search_has_the_width_of_what_few_labels_tell():
+    """E log p = hits log(1 - e) + misses log(e / 2), whose curvature in log e is hits e / (1 - e)^2."""
+    model, rows, y = problem(RobustMax(3, 0.01), seed=5)
+    marginals = settled(model, rows, y).marginals
+    miss, hit = np.log(0.01 / 2), np.log(0.99)
+    values = model.likelihood.expected_log_density(marginals.mean, marginals.variance, y)
+    hits = ((values - miss) / (hit - miss)).sum()
+    widths = VariationalObjective(solver_for(model.kernel, rows), y, 3).widths(model)
+    is_epsilon = [slot.name == "epsilon" for slot in parameters.slots(model) for _ in range(slot.size)]
+    assert widths[is_epsilon] == pytest.approx(0.99 / np.sqrt(0.01 * hits), rel=1e-3)
+    assert (widths[np.logical_not(is_epsilon)] == 1).all()
+    many = LatentModel(model.kernel, RobustMax(3, 0.3), model.mean)
+    assert (VariationalObjective(solver_for(model.kernel, rows), y, 3).widths(many) == 1).all()

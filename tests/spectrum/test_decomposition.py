@@ -168,3 +168,12 @@ def test_leading_eigenvalues_match_lapack(size, rng):
     assert np.allclose(values, expected[:6], rtol=1e-9)
     assert np.isclose(rest, expected[6], rtol=1e-6)
     assert np.allclose(matrix @ vectors, vectors * values, atol=1e-8 * expected[0])
+
+
+def test_a_wide_matrix_is_decomposed_as_well_by_way_of_a_square_one(rng):
+    A = sp.csr_array((rng.random((12, 90)) < 0.2) * rng.normal(size=(12, 90))) / 10  # no singular value is above 1
+    left, s, rest = exact_by_svd(A)
+    expected, values, _ = np.linalg.svd(A.toarray(), full_matrices=False)
+    np.testing.assert_allclose(s, values, rtol=1e-13)
+    np.testing.assert_allclose(np.abs(np.einsum("ij,ij->j", left, expected)), 1.0, rtol=1e-12)
+    assert rest == 0.0

@@ -55,6 +55,10 @@ class Objective(ABC):
         """What the best evaluation so far leaves behind for a later one to start from; nothing, as a rule."""
         return None
 
+    def widths(self, model: Any) -> np.ndarray | float:  # noqa: ARG002
+        """Return how far each coordinate may have to go: those that little is known of need longer steps."""
+        return 1.0
+
     @abstractmethod
     def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:
         """Return the objective at a model, and its gradient in the model's coordinates, shape (p,)."""
@@ -320,8 +324,13 @@ def _within(model: Parametrised, theta: np.ndarray) -> np.ndarray:
 
 
 def _ascend(loss: _Loss, start: np.ndarray, limits: Limits) -> Ascent:
-    """Follow one start to the end by L-BFGS, or to where it has become clear that it leads to nothing."""
+    """Follow one start to the end by L-BFGS, or to where it has become clear that it leads to nothing.
+
+    The search has the coordinates in units of their widths: its first steps know nothing of curvature, and what one
+    that moves all coordinates alike has to learn of a flat one takes it many evaluations.
+    """
     scale = loss.scale
+    widths = loss.objective.widths(loss.model(start)) * np.ones_like(start)
     trace: list[float] = []
     lowest = (np.inf, start)
     tell = _teller(limits.report)
@@ -332,19 +341,21 @@ def _ascend(loss: _Loss, start: np.ndarray, limits: Limits) -> Ascent:
         if trace[-1] + _HOPE * (trace[-1] - trace[-2]) < limits.worthless_below:
             raise StopIteration
 
-    def watched(theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def watched(units: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal lowest
+        theta = units * widths
         value, gradient = loss(theta)
         if not trace:
             trace.append(-value / scale)
         if value < lowest[0]:
-            lowest = (value, theta.copy())
-        return value, gradient
+            lowest = (value, theta)
+        return value, gradient * widths
 
     enough = loss.objective.least_gain if limits.tolerance is None else limits.tolerance
     options = {"maxiter": limits.max_iterations, "ftol": enough, "gtol": 1e-6}
-    ranges = parameters.bounds(loss.template)
-    result = minimize(watched, start, jac=True, method="L-BFGS-B", bounds=ranges, callback=follow, options=options)
+    ranges = parameters.bounds(loss.template) / widths[:, None]
+    how = {"method": "L-BFGS-B", "bounds": ranges, "callback": follow, "options": options}
+    result = minimize(watched, start / widths, jac=True, **how)
     # Rounding can stop the line search at the top; then the last iterations have gained next to nothing.
     stalled = len(trace) > _STALLED and trace[-1] - trace[-1 - _STALLED] < _SMALL_GAIN
     converged = bool(result.success) or (stalled and result.nit < limits.max_iterations)

@@ -11,7 +11,7 @@ from scipy.special import erfc, softmax
 
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification, Expectation
-from hypergauss.likelihoods.quadrature import gaussian_nodes, hermite, row_blocks
+from hypergauss.likelihoods.quadrature import hermite, row_blocks
 from hypergauss.parameters import gather, positive
 
 #: Distance of the lattice's points: errors of E log S are below 1e-7, of its slopes below 1e-6, whatever the spread,
@@ -23,6 +23,10 @@ _LARGEST = 700.0
 _LEFT, _RIGHT, _DEVIATIONS = 24.0, 3.6, 9.0
 #: How far a probability in a product is kept from 0 and 1, so that a certain answer still has a gradient; GPflow's.
 _SQUASH = 1e-6
+#: The density of a standard normal variable at 0, as far as probabilities are squashed.
+_DENSITY = (1 - 2 * _SQUASH) / np.sqrt(2 * np.pi)
+#: Variances of latents from here on are told from 0.
+_LEAST_VARIANCE = 1e-10
 
 
 class LatentForEachClass(Classification):
@@ -203,38 +207,44 @@ def _on_lattice(mean: np.ndarray, variance: np.ndarray, spread: float) -> _LogSu
 
 def _largest(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return the probability that the latent of each vertex's label is its largest, by quadrature over that latent."""
-    below, _, _ = _below(mean, variance, _is_own(mean, label))
-    return below.prod(axis=1) @ hermite()[1]
+    at = _own_first(mean, label)
+    return _below(mean[at], _spread(variance[at]))[0].prod(axis=1) @ hermite()[1]
 
 
-def _below(mean: np.ndarray, variance: np.ndarray, own: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Phi of every class but the label's at nodes of the label's latent, and its arguments, (n, C - 1, q).
+def _spread(variance: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
 
-    Then the deviations of these classes, (n, C - 1, 1); ``own`` tells which class is the label's, shape (n, C).
-    """
-    others = (len(mean), -1, 1)
-    f = gaussian_nodes(mean[own], variance[own], hermite()[0])  # (n, q)
-    std = np.sqrt(np.maximum(variance[~own], 1e-10)).reshape(others)
-    x = (f[:, None, :] - mean[~own].reshape(others)) / std
-    return erfc(x * -np.sqrt(0.5)) * (0.5 - _SQUASH) + _SQUASH, x, std
+
+def _below(mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Phi of every class but the first at nodes of the first's latent, and its arguments, (n, C - 1, q)."""
+    f = mean[:, :1] + std[:, :1] * hermite()[0]
+    x = (f[:, None, :] - mean[:, 1:, None]) / std[:, 1:, None]
+    return erfc(x * -np.sqrt(0.5)) * (0.5 - _SQUASH) + _SQUASH, x
 
 
 def _largest_with_slopes(
     mean: np.ndarray, variance: np.ndarray, label: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the same and its slopes in means and variances, (n, C)."""
-    own = _is_own(mean, label)
-    below, x, std = _below(mean, variance, own)
+    at = _own_first(mean, label)
+    std = _spread(variance[at])
+    below, x = _below(mean[at], std)
     z, weights = hermite()
-    density = np.exp(x * x / -2) * ((1 - 2 * _SQUASH) / np.sqrt(2 * np.pi)) / std
     product = below.prod(axis=1) * weights
-    falls = product[:, None, :] * density / below  # what moving f_c up, or a mean_j down, adds
-    along = falls.sum(axis=1)
+    # What moving the label's latent up, or another mean down, adds.
+    falls = np.exp(x * x / -2) / below * product[:, None, :] * (_DENSITY / std[:, 1:, None])
     in_mean, in_variance = np.empty_like(mean), np.empty_like(mean)
-    in_mean[~own], in_mean[own] = -falls.sum(axis=2).ravel(), along.sum(axis=1)
-    in_variance[~own] = -np.einsum("ncq,ncq->nc", falls, x).ravel() / (2 * std.ravel())
-    in_variance[own] = along @ z / (2 * np.sqrt(np.maximum(variance[own], 1e-10)))
+    of_others = falls.sum(axis=2)
+    in_mean[at] = np.column_stack([of_others.sum(axis=1), -of_others])
+    in_z = np.column_stack([falls.sum(axis=1) @ z, -np.einsum("ncq,ncq->nc", falls, x)])
+    in_variance[at] = in_z / (2 * std)
     return product.sum(axis=1), in_mean, in_variance
+
+
+def _own_first(values: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return indices that put the class of each vertex's label before the others."""
+    rows = np.arange(len(values))[:, None]
+    return rows, (label.astype(int)[:, None] + np.arange(values.shape[1])) % values.shape[1]
 
 
 def _is_own(values: np.ndarray, label: np.ndarray) -> np.ndarray:

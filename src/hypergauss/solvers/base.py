@@ -119,10 +119,12 @@ class Marginals(NamedTuple):
         """Gather what was found of each latent."""
         # What no system is needed for: the sites' own values at the prior mean.
         own = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
+        log_z = float(own + sum(latent.log_partition for latent in latents))
         return cls(
             mean + np.stack([latent.centred for latent in latents], axis=1),
             np.stack([latent.variance for latent in latents], axis=1),
-            float(own + sum(latent.log_partition for latent in latents)),
+            log_z,
+            bool(np.isfinite(log_z)),
             smooth=lambda x: np.stack([latent.smooth(column) for latent, column in zip(latents, x.T, strict=True)], 1),
         )
 

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import scipy.linalg
 from scipy.linalg.blas import dtrsm
+from scipy.linalg.lapack import dtrtri
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
@@ -65,8 +66,6 @@ class DenseSolver(ExactSolver):
     def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
         K = self._covariance(kernel)
         try:
-            if (sites.precision >= 0).all():
-                return _all_at_once(K, mean, sites)
             found = [_condition(K, *site) for site in relative_sites(mean, sites)]
         except NumericalError:
             return Marginals.improper(sites)
@@ -80,13 +79,12 @@ class DenseSolver(ExactSolver):
         in_unexplained: np.ndarray,  # noqa: ARG002
     ) -> tuple[np.ndarray, np.ndarray]:
         K = self._covariance(kernel)
-        slopes, in_mean = np.zeros_like(K), np.zeros(len(mean))
-        for latent, (relative, b) in enumerate(relative_sites(mean, sites)):
-            part = _condition(K, relative, b)
-            alpha = relative - b * part.centred
-            slopes += (np.outer(alpha, alpha) - part.reduction()) / 2
-            in_mean[latent] = alpha.sum()
-        return kernel.pull_back(self.inputs, self.inputs, slopes), in_mean
+        reductions = [_reduction(K, b) for b in sites.precision.T]
+        relative = sites.shift - sites.precision * mean
+        Kr = K @ relative
+        alpha = relative - np.stack([R @ column for R, column in zip(reductions, Kr.T, strict=True)], axis=1)
+        slopes = (alpha @ alpha.T - sum(reductions)) / 2
+        return kernel.pull_back(self.inputs, self.inputs, slopes), alpha.sum(axis=0)
 
     def multiply(self, kernel: Kernel, vectors: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._covariance(kernel) @ vectors
@@ -99,64 +97,50 @@ class DenseSolver(ExactSolver):
 
 
 class _DenseLatent(NamedTuple):
-    """As `ConditionedLatent`, and R = B - B S B where it is asked for."""
+    """As `ConditionedLatent`."""
 
     centred: np.ndarray
     variance: np.ndarray
     log_partition: float
     smooth: Callable[[np.ndarray], np.ndarray]
-    reduction: Callable[[], np.ndarray]
 
 
 def _condition(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
-    """Condition on sites exp(relative f - b f^2 / 2): by Cholesky where no precision is negative, else by LU."""
-    if (b < 0).any():
-        return _condition_by_lu(K, relative, b)
-    root = np.sqrt(b)
-    scaled = K * root
-    M = scaled * root[:, None]
-    M.flat[:: len(M) + 1] += 1.0
-    factor = cholesky(M)
-    # L^-1 B^1/2 K, transposed: K is symmetric, and a solve from the right is the quicker one.
-    half = dtrsm(1.0, factor, scaled, side=1, lower=1, trans_a=1).T
-
-    def smooth(x: np.ndarray) -> np.ndarray:
-        return K @ x - half.T @ (half @ x)  # S = K - half' half
-
-    centred = smooth(relative)
-    variance = K.diagonal() - np.einsum("ij,ij->j", half, half)
-    log_z = float(relative @ centred) / 2 - float(np.log(np.diagonal(factor)).sum())
-    return _DenseLatent(centred, variance, log_z, smooth, lambda: root[:, None] * inverse_of_factor(factor) * root)
-
-
-def _all_at_once(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:
-    """Return the marginals where no precision is negative: one pass over all latents, but for their triangular solves.
+    """Condition on sites exp(relative f - b f^2 / 2): by Cholesky where no precision is negative, else by LU.
 
     With I + B^1/2 K B^1/2 = L L' and T = L^-1 B^1/2 K, S = K - T'T.
     """
-    root = np.sqrt(sites.precision.T, order="C")  # (L, n)
-    scaled = root[:, :, None] * K
-    M = scaled * root[:, None, :]
-    M[:, np.arange(len(K)), np.arange(len(K))] += 1.0
-    try:
-        factors = np.linalg.cholesky(M)
-    except np.linalg.LinAlgError as error:
-        raise NumericalError("The covariance of the sites is not positive definite.") from error
-    # Transposed: arrays by rows are LAPACK's by columns, and a solve from the right is the quicker one.
-    pairs = zip(scaled, factors, strict=True)
-    T = np.stack([dtrsm(1.0, factor.T, own.T, side=1, lower=0, overwrite_b=1).T for own, factor in pairs])
+    if (b < 0).any():
+        return _condition_by_lu(K, relative, b)
+    root = np.sqrt(b)
+    scaled = root[:, None] * K
+    factor = _factor(scaled, root)
+    # Rows of NumPy's arrays are columns to LAPACK: nothing is copied by transposing them.
+    T = dtrsm(1.0, factor, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
 
     def smooth(x: np.ndarray) -> np.ndarray:
-        inside = np.matmul(T, x.T[:, :, None])
-        return K @ x - np.matmul(T.transpose(0, 2, 1), inside)[:, :, 0].T
+        return K @ x - T.T @ (T @ x)
 
-    relative = sites.shift - sites.precision * mean
     centred = smooth(relative)
-    variance = K.diagonal()[:, None] - np.einsum("lij,lij->jl", T, T)
-    at_mean = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
-    log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum()
-    log_z = float(at_mean + ((relative * centred).sum() - log_det) / 2)
-    return Marginals(mean + centred, variance, log_z, bool(np.isfinite(log_z)), smooth=smooth)
+    variance = K.diagonal() - np.einsum("ij,ij->j", T, T)
+    log_z = float(relative @ centred) / 2 - float(np.log(factor.diagonal()).sum())
+    return _DenseLatent(centred, variance, log_z, smooth)
+
+
+def _factor(scaled: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """Return the lower factor of I + B^1/2 K B^1/2, from B^1/2 K and the roots."""
+    M = scaled * root
+    M.flat[:: len(M) + 1] += 1.0
+    return cholesky(M.T)
+
+
+def _reduction(K: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return R = B - B S B = B (I + K B)^-1; where no precision is negative as W'W, W = L^-1 B^1/2."""
+    if (b < 0).any():
+        return b[:, None] * np.linalg.inv(np.eye(len(K)) + K * b)
+    root = np.sqrt(b)
+    W = dtrtri(_factor(root[:, None] * K, root), lower=1)[0] * root
+    return W.T @ W
 
 
 def _condition_by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
@@ -167,9 +151,7 @@ def _condition_by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _Den
     cholesky(S + slack)  # prior times sites is no distribution where this has no factor
     log_det = float(np.log(np.abs(np.diagonal(factor[0]))).sum())
     log_z = (float(relative @ (S @ relative)) - log_det) / 2
-    return _DenseLatent(
-        S @ relative, np.diagonal(S).copy(), log_z, S.__matmul__, lambda: np.diag(b) - b[:, None] * S * b
-    )
+    return _DenseLatent(S @ relative, np.diagonal(S).copy(), log_z, S.__matmul__)
 
 
 class DensePosterior(Posterior):

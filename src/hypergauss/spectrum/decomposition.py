@@ -29,6 +29,8 @@ _LEAST_SQUARE = 1e-8
 _SMALL_PROBLEM = 200
 #: Relative size of the singular values that count as zero, and a size of |B'x| of which nobody would make one.
 _RANK_TOLERANCE, _NOTHING = 1e-12, 1e-14
+#: How many times as wide as high a matrix is reduced to a square one first.
+_TALL = 2
 #: Rows of B' that are made dense at once, at least.
 _ROWS_AT_ONCE = 4096
 
@@ -49,8 +51,12 @@ def exact(A: sp.csr_array) -> Factors:
 
 
 def exact_by_svd(A: sp.csr_array) -> Factors:
-    """Return them by LAPACK on the dense matrix."""
-    left, s, _ = scipy.linalg.svd(A.toarray(), full_matrices=False)
+    """Return them by LAPACK on the dense matrix; where A' = Q R is tall, on R', which has the same left vectors."""
+    dense = A.toarray()
+    if _TALL * dense.shape[0] < dense.shape[1]:
+        (dense,) = scipy.linalg.qr(dense.T, mode="r", overwrite_a=True, check_finite=False)
+        dense = dense[: A.shape[0]].T
+    left, s, _ = scipy.linalg.svd(dense, full_matrices=False)
     return _nonzero(left, s)
 
 
