@@ -30,7 +30,7 @@ def problem(*arguments):
 
 
 def meanings(found):
-    return {line.what: line.meaning for line in found.understood}
+    return {line.what: line.meaning + line.hint for line in found.understood}
 
 
 # ------------------------------------------------------------------------------------------------ files without options
@@ -88,6 +88,9 @@ def test_it_says_what_it_understood_before_it_learns(capsys):
         assert line in said.splitlines()
     assert said.index("known ") < said.index("hypergauss: learning")
     assert json.loads(Path("results/metrics.json").read_text())["understood"]["known"].startswith("4 of 5")
+    page = Path("results/report.html").read_text()
+    assert "not read: 'extra'." in page
+    assert "--weight" not in page  # options are for the terminal
 
 
 def test_weights_and_numbers_are_understood_too():

@@ -22,6 +22,7 @@ const spread = (vertices) => {
   for (const i of vertices) counts[Math.min(bins - 1, Math.floor(Math.min(Math.max(share(V.mean[i], meanEnds), 0), 1) * bins))]++;
   const most = Math.max(...counts), svg = make("svg:svg", { viewBox: "0 0 240 64", role: "img", "aria-label": "How predictions are spread", class: "small" });
   counts.forEach((count, k) => svg.append(make("svg:rect", { x: k * 10 + 0.5, width: 9, y: 46 - 42 * (count / most), height: 42 * (count / most), fill: RAMP_STEPS[level((k + 0.5) / bins)] })));
+  svg.append(make("svg:line", { x1: 0, x2: 240, y1: 46.5, y2: 46.5, stroke: "var(--line)" }));
   svg.append(make("svg:text", { x: 0, y: 60, fill: "var(--soft)", "font-size": 11 }, number(meanEnds[0])), make("svg:text", { x: 240, y: 60, "text-anchor": "end", fill: "var(--soft)", "font-size": 11 }, number(meanEnds[1])));
   return withFile(svg, "predicted values");
 };
