@@ -8,7 +8,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 PYTEST := -m pytest --dist loadfile -n $(XDIST)
 
-.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs check-site bench bench-check reproduce clean
+.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs pictures check-site bench bench-check reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -83,6 +83,10 @@ format: setup
 docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
+
+# The README's pictures, when what they show has changed; they need a Chromium.
+pictures: setup
+	cd docs && ../$(BIN)/python -m making.readme_pictures
 
 # The whole site in a browser: links, accessibility (axe), and nothing that runs off a phone's screen.
 check-site: docs

@@ -94,7 +94,7 @@ def test_entries_of_an_array_are_shown_in_one_row_and_a_printed_summary_is_no_wi
 
 
 def test_names_that_end_in_a_number_are_no_array():
-    own = dict(estimate=0.5, lower=np.nan, upper=np.nan, error=np.nan, told=np.nan)
+    own = {"estimate": 0.5, "lower": np.nan, "upper": np.nan, "error": np.nan, "told": np.nan}
     rows = [Row(f"share of film {i}", **own, meaning="How much is put down to it.") for i in (1, 2)]
     assert [row.name for row in Summary(tuple(rows), None, ()).shown()] == ["share of film 1", "share of film 2"]
     rows = [Row("shape 1", **own, meaning="A filter."), Row("shape 2", **own, meaning="At the end of its range.")]

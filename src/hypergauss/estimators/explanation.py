@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -70,15 +71,26 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"{self.of} of {self.vertex!r}: {self.prediction:.4g}, from {self.mean:.4g} without observations"]
-        for title, names, table in (
-            ("observed vertices", list(self.vertices.index), self.vertices),
-            ("hyperedges", self.edges["edge"].tolist(), self.edges),
+        rest = [(f"({name})", value) for name, value in self.rest.items()]
+        for title, names, contributions, more in (
+            ("hyperedge", self.edges["edge"].tolist(), self.edges["contribution"].to_numpy(), rest),
+            ("observed vertex", list(self.vertices.index), self.vertices["contribution"].to_numpy(), []),
         ):
-            lines.append(f"  {title} ({len(table):,} in all)")
-            pairs = zip(names[:_SHOWN], table["contribution"], strict=False)
-            lines += [f"    {contribution:+.4g}  {name!r}" for name, contribution in pairs]
-        lines += [f"  {value:+.4g}  {name}" for name, value in self.rest.items()]
+            lines.append(f"  by {title}, {len(names):,} in all")
+            shown = [*zip(map(repr, names[:_SHOWN]), contributions[:_SHOWN], strict=True)]
+            if len(names) > _SHOWN:
+                shown.append((f"the {len(names) - _SHOWN:,} others together", contributions[_SHOWN:].sum()))
+            lines += _aligned([*shown, *more])
         return "\n".join(lines)
+
+
+def _aligned(rows: Sequence[tuple[str, float]]) -> list[str]:
+    """Return lines of numbers with as many decimals each, three digits of the largest, and their names."""
+    largest = max((abs(value) for _, value in rows), default=0.0)
+    decimals = max(0, 2 - math.floor(math.log10(largest))) if 0 < largest < math.inf else 2
+    numbers = [f"{value:+,.{decimals}f}" for _, value in rows]
+    width = max(map(len, numbers), default=0)
+    return [f"    {number:>{width}}  {name}" for number, (name, _) in zip(numbers, rows, strict=True)]
 
 
 def explain(

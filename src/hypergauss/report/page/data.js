@@ -33,7 +33,7 @@ const aligned = (lists) => {
   const digits = middle >= 1000 ? 0 : middle >= 100 ? 1 : middle >= 1 ? 2 : 3, format = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return (x) => format.format(x);
 };
-const signed = (x) => (x > 0 ? "+" : "−") + number(Math.abs(x));
+const signed = (x, told = number) => (x > 0 ? "+" : "−") + told(Math.abs(x));
 const percent = (x) => (x >= 0.995 && x < 1 ? ">99%" : x > 0 && x < 0.005 ? "<1%" : `${Math.round(100 * x)}%`);
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many}`;
 const range = (values) => {

@@ -53,9 +53,9 @@ const vertexPanel = (i) => {
     box.append(...part("Probabilities", list(...order.map(([p, c]) => line(D.classes[c], bar(0, p, classColour(c)), percent(p))))));
   }
   if (edges) {
-    const top = edges.top[i], most = Math.max(...top.map(([, x]) => Math.abs(x)), 1e-300);
+    const top = edges.top[i], most = Math.max(...top.map(([, x]) => Math.abs(x)), 1e-300), told = aligned([top.map(([, x]) => x)]);
     box.append(...part(isOrdered || !isClasses ? "Hyperedges that raise and lower it" : `Hyperedges for and against ${shown(i)}`));
-    box.append(top.length ? list(...top.map(([e, x]) => line(edges.edges[e], balance(x, most), signed(x), () => chooseEdge(e)))) : make("p", {}, "It is in no hyperedge."));
+    box.append(top.length ? list(...top.map(([e, x]) => line(edges.edges[e], balance(x, most), signed(x, told), () => chooseEdge(e)))) : make("p", {}, "It is in no hyperedge."));
     const more = edges.count[i] - top.length;
     if (more > 0) box.append(make("p", { class: "sub" }, `and ${whole(more)} more with less to say`));
   }
