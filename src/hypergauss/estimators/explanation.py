@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hypergauss._views import html_bars, html_table
+from hypergauss._views import html_bars, html_table, signed
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph.names import plain
@@ -85,10 +84,8 @@ class Explanation:
 
 
 def _aligned(rows: Sequence[tuple[str, float]]) -> list[str]:
-    """Return lines of numbers with as many decimals each, three digits of the largest, and their names."""
-    largest = max((abs(value) for _, value in rows), default=0.0)
-    decimals = max(0, 2 - math.floor(math.log10(largest))) if 0 < largest < math.inf else 2
-    numbers = [f"{value:+,.{decimals}f}" for _, value in rows]
+    """Return lines of numbers, below one another, and their names."""
+    numbers = signed([value for _, value in rows])
     width = max(map(len, numbers), default=0)
     return [f"    {number:>{width}}  {name}" for number, (name, _) in zip(numbers, rows, strict=True)]
 
