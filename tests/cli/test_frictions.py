@@ -107,6 +107,19 @@ def test_weights_and_numbers_are_understood_too():
     )
 
 
+def test_other_columns_that_could_have_been_the_target_are_named():
+    Path("people.csv").write_text("who,age,side\na,31,left\nb,42,left\nd,53,right\ne,64,right\n")
+    said = meanings(problem("edges.csv", "people.csv", "--label-vertex", "who"))["target"]
+    assert "'age' in people.csv" in said
+    assert "; not read: 'side' (--target says otherwise)" in said
+    assert "not read" not in meanings(problem("edges.csv", "people.csv", "--target", "side"))["target"]
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing_before_options_are():
+    with pytest.raises(FileNotFoundError, match=r"There is no file edgs.csv. Did you mean 'edges.csv'"):
+        problem("edgs.csv")
+
+
 def test_directions_are_read_and_said_to_be_ignored(capsys):
     H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d", "e"]})
     write_hif(H.with_attributes(directions={("a", "x"): ("head",)}, network_type="directed"), "flow.json")

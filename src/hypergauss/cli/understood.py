@@ -82,8 +82,18 @@ def counts(H: Hypergraph) -> Understood:
     )
 
 
-def target(values: pd.Series, *, is_classification: bool, said: bool, path: Path | None = None) -> Understood:
-    """Say what is to be predicted, and where it stands: which classes, how often, or which range of numbers."""
+def target(
+    values: pd.Series,
+    *,
+    is_classification: bool,
+    said: bool,
+    path: Path | None = None,
+    unread: Sequence[str] = (),
+) -> Understood:
+    """Say what is to be predicted, and where it stands: which classes, how often, or which range of numbers.
+
+    Columns that could have been meant too are named, with the option that takes one of them.
+    """
     if is_classification:
         ordered = isinstance(values.dtype, pd.CategoricalDtype)
         tally = values.value_counts(sort=not ordered)
@@ -96,6 +106,8 @@ def target(values: pd.Series, *, is_classification: bool, said: bool, path: Path
         kind = f"numbers from {_spread(values.to_numpy(dtype=float))}"
         other = "classes if they are labels"
     hint = "" if said or other is None else f"; --target-type {other}"
+    if unread:
+        kind, hint = f"{kind}; not read: {_listed(unread)}", f" (--target says otherwise){hint}"
     place = "" if path is None else f" in {path.name}"
     whose = "" if values.index.name is None else f", of the vertex in {str(values.index.name)!r}"
     return Understood("target", f"{str(values.name)!r}{place}{whose}: {kind}", hint)
