@@ -15,7 +15,9 @@ const tally = (vertices, of) => {
 };
 const makeup = (vertices) => {
   const counts = tally(vertices, (i) => V.predicted[i]), order = [...counts.keys()].filter((c) => counts[c]).sort((a, b) => counts[b] - counts[a]);
-  return list(...order.slice(0, 6).map((c) => line(D.classes[c], bar(0, counts[c] / vertices.length, classColour(c)), whole(counts[c]))));
+  const shown = order.slice(0, 6), rest = order.length - shown.length;
+  const rows = list(...shown.map((c) => line(D.classes[c], bar(0, counts[c] / vertices.length, classColour(c)), whole(counts[c]))));
+  return [rows, ...(rest ? [make("p", { class: "sub" }, `and ${plural(rest, "more class", "more classes")}`)] : [])];
 };
 const spread = (vertices) => {
   const bins = 24, counts = new Float64Array(bins);
@@ -26,7 +28,7 @@ const spread = (vertices) => {
   svg.append(make("svg:text", { x: 0, y: 60, fill: "var(--soft)", "font-size": 11 }, number(meanEnds[0])), make("svg:text", { x: 240, y: 60, "text-anchor": "end", fill: "var(--soft)", "font-size": 11 }, number(meanEnds[1])));
   return withFile(svg, "predicted values");
 };
-const composition = (vertices) => part(isClasses ? "Predicted classes" : "Predicted values", isClasses ? makeup(vertices) : spread(vertices));
+const composition = (vertices) => part(isClasses ? "Predicted classes" : "Predicted values", ...(isClasses ? makeup(vertices) : [spread(vertices)]));
 
 // ------------------------------------------------------------ one vertex
 const withoutIt = (i) => {
