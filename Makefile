@@ -8,7 +8,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 XDIST ?= auto
 PYTEST := -m pytest --dist loadfile -n $(XDIST)
 
-.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs check-site bench bench-check bench-stale reproduce clean
+.PHONY: setup demo test test-fast test-neighbours test-oldest test-wheel lint format docs pictures check-site bench bench-check bench-stale reproduce clean
 
 setup: $(VENV)/.installed
 
@@ -84,6 +84,10 @@ docs: setup
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 
+# The README's pictures, when what they show has changed; they need a Chromium.
+pictures: setup
+	cd docs && ../$(BIN)/python -m making.readme_pictures
+
 # The whole site in a browser: links, accessibility (axe), and nothing that runs off a phone's screen.
 check-site: docs
 	$(BIN)/python -m pip install --quiet --editable '.[accessibility]'
@@ -93,8 +97,9 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 # The headline ratios again, beside the stored ones; fails where a target is missed. What is counted is in `test`.
+# JOBS="import automobiles" are the cheap ones.
 bench-check: setup
-	$(BIN)/python -m benchmarks.check
+	$(BIN)/python -m benchmarks.check $(if $(JOBS),--only $(JOBS))
 
 # Which stored outcomes are older than the code they measured; runs nothing.
 bench-stale: setup

@@ -26,12 +26,22 @@ def test_the_changelog_begins_with_this_version():
     assert __version__.removesuffix(".dev0") == first
 
 
+def test_the_changelog_says_in_a_screen_what_is_new_and_has_each_heading_once():
+    section = (ROOT / "CHANGELOG.md").read_text().split("\n## ")[1]
+    short, *parts = section.split("\n### ")
+    assert len(short.splitlines()) <= 20
+    assert "**What changes if you come from an earlier copy**" in short
+    names = [part.splitlines()[0] for part in parts]
+    assert len(names) == len(set(names)) > 2
+
+
 def test_hosts_run_what_every_change_must_pass_and_the_wheel_on_oldest_and_newest_python():
     oldest = re.search(r'requires-python = ">=(.*)"', (ROOT / "pyproject.toml").read_text())[1]
     for file in (".github/workflows/checks.yml", ".gitlab-ci.yml"):
         text = (ROOT / file).read_text()
         assert ".ci/run" in text
         assert "make test-wheel" in text
+        assert 'make bench-check JOBS="' in text
         assert f'"{oldest}"' in text
 
 

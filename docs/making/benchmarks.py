@@ -24,7 +24,20 @@ TITLES = {
         "check": "The headline ratios",
         "first_fit": "The first fit of a process",
         "planning": "Predicted against measured time",
+        "coauthors": "Classes of co-authors, without eigenvectors",
+        "convergence": "Whether chains of ratings agree",
+        "new_users": "Users who were not there when ratings were learned",
+        "against_svd": "The whole job against one dense SVD",
+        "growth_of_memory": "Whether memory grows over many fits",
+        "reading": "Reading five million memberships",
+        "newcomers": "New vertices and updates beside a fit",
+        "stream": "Bills as they come, and who is new",
         "report": "The report in a browser",
+        "first_steps": "A newcomer's first steps",
+        "interrupts": "Ctrl-C at any moment",
+        "fuzz": "Damaged and invented files",
+        "fuzz-guided": "Damaged files, guided by the code they reach",
+        "walk": "How much of the library one call walks through",
     },
 }
 _WAYS = {"default": ("#d55e00", "o", 60), "peer": ("#6b7280", "|", 90)}
@@ -102,9 +115,8 @@ def draw_ratios(rows):
     share = np.array([now / target for now, target in rows.values()])
     figure, ax = plt.subplots(figsize=(7, 0.4 * len(rows) + 1.1), layout="constrained")
     ax.barh(range(len(rows)), share, color=np.where(share <= 1, "#009e73", "#d55e00"), height=0.6)
-    ground = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # a label on the line stays legible
-    for row, (now, target) in enumerate(rows.values()):
-        ax.text(share[row] + 0.02, row, f"{now:g} of {target:g}", va="center", fontsize="small", bbox=ground)
+    for row, (now, target) in enumerate(rows.values()):  # right of the bar and of the line
+        ax.text(max(share[row], 1) + 0.02, row, f"{now:g} of {target:g}", va="center", fontsize="small")
     ax.axvline(1, color="0.2", lw=1)
     ax.set_yticks(range(len(rows)), rows)
     ax.set(xlabel="measured, as a share of its target: left of the line is met", xlim=(0, max(1.3, share.max() * 1.25)))

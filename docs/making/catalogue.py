@@ -44,8 +44,8 @@ def section(name):
         columns = ", ".join(f"`{column}`" for column in data.table.columns)
         rows = {
             "vertices": f"{H.num_vertices:,}",
-            "hyperedges": f"{H.num_edges:,}, of {sizes.min()} to {sizes.max()} vertices",
-            "memberships": f"{H.incidence.nnz:,}, {degrees.min()} to {degrees.max()} of a vertex",
+            "hyperedges": f"{H.num_edges:,}, of {_span(sizes)} vertices",
+            "memberships": f"{H.incidence.nnz:,}, {_span(degrees)} of a vertex",
             "target": target(data.target),
             "columns of `table`": columns,
             "credit": data.description,
@@ -54,8 +54,16 @@ def section(name):
     given = inspect.signature(getattr(hg.datasets, name)).parameters.values()
     plain = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in given]
     call = f"hg.datasets.{name}{inspect.Signature(plain)}"
-    lines += ["```", call, *([f"$ hypergauss datasets {_COMMANDS[name]}"] if name in _COMMANDS else []), "```", ""]
+    lines += ["```python", call, "```", ""]
+    if name in _COMMANDS:
+        lines += ["As tables, from the command line:", "", "```", f"hypergauss datasets {_COMMANDS[name]}", "```", ""]
     return lines
+
+
+def _span(counts):
+    """Return the least and the largest of some counts, or the one that all are."""
+    low, high = counts.min(), counts.max()
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def write(folder):

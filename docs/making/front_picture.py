@@ -36,11 +36,10 @@ def fitted():
     return H, *model.predict(H.vertices, return_std=True)
 
 
-def draw_people(H, values, scheme):
+def draw_people(ax, H, values, scheme):
     """Draw who signed what, coloured by values, blank where there are none."""
     ink, faint, paper = SCHEMES[scheme]
     places = np.array([PLACES[name] for name in H.vertices])
-    figure, ax = plt.subplots(figsize=(4.4, 3.1), layout="constrained")
     hg.drawing.draw_hypergraph(H, positions=places, labels=False, ax=ax)
     for dots in [*ax.collections]:
         dots.remove()  # in their place, larger ones with names inside reach
@@ -49,37 +48,61 @@ def draw_people(H, values, scheme):
     ax.scatter(*places[has].T, s=230, c=values[has], cmap=_COLOURS, norm=_SPAN, edgecolor=ink, zorder=5)
     for name, place in zip(H.vertices, places, strict=True):
         ax.annotate(name, place, (0, -20), textcoords="offset points", ha="center", zorder=6)
-    return figure
 
 
-def draw_intervals(H, mean, std, scheme):
+def draw_intervals(ax, H, mean, std, scheme):
     """Draw a mean and a 90% interval for everybody, lowest first."""
     ink, faint, _ = SCHEMES[scheme]
     order = np.argsort(mean)
     rows = np.arange(len(order))
-    figure, ax = plt.subplots(figsize=(4.4, 3.1), layout="constrained")
     ax.errorbar(mean[order], rows, xerr=1.645 * std[order], fmt="none", ecolor=faint, elinewidth=2)
     ax.scatter(mean[order], rows, s=80, c=mean[order], cmap=_COLOURS, norm=_SPAN, edgecolor=ink, zorder=3)
     ax.set_yticks(rows, [H.vertices[i] for i in order])
     ax.tick_params(length=0)
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)
-    return figure
+
+
+def parts(scheme):
+    """Return the three drawings by name: each takes the axes that it goes to."""
+    H, mean, std = fitted()
+    known = np.array([KNOWN.get(name, np.nan) for name in H.vertices])
+    return {
+        "known": lambda ax: draw_people(ax, H, known, scheme),
+        "predicted": lambda ax: draw_people(ax, H, mean, scheme),
+        "intervals": lambda ax: draw_intervals(ax, H, mean, std, scheme),
+    }
+
+
+def style(scheme):
+    """Return matplotlib's settings for a scheme."""
+    ink, faint, paper = SCHEMES[scheme]
+    inks = {"text.color": ink, "xtick.color": ink, "ytick.color": ink, "axes.edgecolor": faint}
+    return inks | {"axes.facecolor": paper, "figure.facecolor": paper, "font.size": 11, "svg.hashsalt": "front"}
 
 
 def write(folder):
     """Write ``front-known-light.svg`` and its five companions."""
-    H, mean, std = fitted()
-    known = np.array([KNOWN.get(name, np.nan) for name in H.vertices])
-    for scheme, (ink, faint, paper) in SCHEMES.items():
-        style = {"text.color": ink, "xtick.color": ink, "ytick.color": ink, "axes.edgecolor": faint, "font.size": 11}
-        style |= {"axes.facecolor": paper, "figure.facecolor": paper, "svg.hashsalt": "front"}
-        with plt.rc_context(style):
-            figures = {
-                "known": draw_people(H, known, scheme),
-                "predicted": draw_people(H, mean, scheme),
-                "intervals": draw_intervals(H, mean, std, scheme),
-            }
-            for name, figure in figures.items():
+    for scheme in SCHEMES:
+        with plt.rc_context(style(scheme)):
+            for name, draw in parts(scheme).items():
+                figure, ax = plt.subplots(figsize=(4.4, 3.1), layout="constrained")
+                draw(ax)
                 figure.savefig(folder / f"front-{name}-{scheme}.svg", metadata={"Date": None})
                 plt.close(figure)
+
+
+def write_side_by_side(path):
+    """Write the three drawings as one picture on white, with what each of them shows above it."""
+    titles = {
+        "known": "Known: who signed which bill,\nand where four of them stand",
+        "predicted": "Predicted:\nwhere the others stand",
+        "intervals": "Honest: 90% intervals,\nlong where little is known",
+    }
+    with plt.rc_context(style("light")):
+        figure = plt.figure(figsize=(13, 3.8), layout="constrained")
+        for part, (name, draw) in zip(figure.subfigures(1, 3), parts("light").items(), strict=True):
+            draw(part.subplots())
+            part.suptitle(titles[name], fontsize=13)
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        plt.close(figure)

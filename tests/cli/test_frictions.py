@@ -30,7 +30,7 @@ def problem(*arguments):
 
 
 def meanings(found):
-    return {line.what: line.meaning for line in found.understood}
+    return {line.what: line.meaning + line.hint for line in found.understood}
 
 
 # ------------------------------------------------------------------------------------------------ files without options
@@ -88,6 +88,9 @@ def test_it_says_what_it_understood_before_it_learns(capsys):
         assert line in said.splitlines()
     assert said.index("known ") < said.index("hypergauss: learning")
     assert json.loads(Path("results/metrics.json").read_text())["understood"]["known"].startswith("4 of 5")
+    page = Path("results/report.html").read_text()
+    assert "not read: 'extra'." in page
+    assert "--weight" not in page  # options are for the terminal
 
 
 def test_weights_and_numbers_are_understood_too():
@@ -102,6 +105,19 @@ def test_weights_and_numbers_are_understood_too():
     assert meanings(problem("edges.csv", "grades.csv"))["target"].endswith(
         "3 classes (2 2, 1 1, 3 1); --target-type numbers if they are amounts"
     )
+
+
+def test_other_columns_that_could_have_been_the_target_are_named():
+    Path("people.csv").write_text("who,age,side\na,31,left\nb,42,left\nd,53,right\ne,64,right\n")
+    said = meanings(problem("edges.csv", "people.csv", "--label-vertex", "who"))["target"]
+    assert "'age' in people.csv" in said
+    assert "; not read: 'side' (--target says otherwise)" in said
+    assert "not read" not in meanings(problem("edges.csv", "people.csv", "--target", "side"))["target"]
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing_before_options_are():
+    with pytest.raises(FileNotFoundError, match=r"There is no file edgs.csv. Did you mean 'edges.csv'"):
+        problem("edgs.csv")
 
 
 def test_directions_are_read_and_said_to_be_ignored(capsys):

@@ -25,7 +25,7 @@ def test_the_demo_goes_from_plain_files_to_a_page_and_is_ahead_of_its_baselines(
     assert len(scores) == 3
     assert all(ours[0] > r2 and ours[1] > density + 0.2 for r2, density in others)
     assert "Why:" in shown
-    assert "hyperedges (4 in all)" in shown
+    assert "by hyperedge, 4 in all" in shown
     assert str(out / "report.html") in shown
     assert main(["demo", "--out", str(out)]) == 0  # again, over what is there
 

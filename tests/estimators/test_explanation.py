@@ -203,6 +203,22 @@ def test_classes_are_explained_by_the_margin_of_their_latent_function():
         model.explain(NAMES[11], label="purple")
 
 
+def test_a_printed_explanation_has_numbers_below_one_another_that_add_up():
+    H = random_hypergraph(30, 20, seed=3, awkward=False)
+    model = hg.HypergraphGPRegressor(H, learn=False).fit(list(H.vertices[:20]), np.arange(20.0))
+    found = model.explain(H.vertices[25])
+    lines = str(found).splitlines()
+    middle = next(at for at, line in enumerate(lines) if line.startswith("  by observed vertex"))
+    parts = {"by hyperedge": lines[2:middle], "by observed vertex": lines[middle + 1 :]}
+    assert "others together" in parts["by observed vertex"][-1]
+    for rows in parts.values():
+        numbers = [line.split()[0] for line in rows]
+        assert len({line.index(number) + len(number) for line, number in zip(rows, numbers, strict=True)}) == 1
+        assert len({len(number.partition(".")[2]) for number in numbers}) == 1
+        size = 10.0 ** -len(numbers[0].partition(".")[2])
+        assert abs(found.mean + sum(map(float, numbers)) - found.prediction) <= len(numbers) * size
+
+
 def test_an_unknown_vertex_is_named():
     with pytest.raises(ValueError, match="'nobody'"):
         fitted().explain("nobody")

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, load, parameters, save
+from hypergauss.estimators.summary import Row, Summary
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.inference.mcmc import sample_posterior
 from hypergauss.kernels import Matern
@@ -78,6 +79,27 @@ def test_the_summary_has_estimates_intervals_and_words(fitted):
     assert text.splitlines()[0].split()[:2] == ["hyperparameter", "estimate"]
     assert "Variation of single measurements" in text
     assert not any(line.endswith(" ") for line in text.splitlines())
+
+
+def test_entries_of_an_array_are_shown_in_one_row_and_a_printed_summary_is_no_wider_than_a_terminal(fitted):
+    summary = fitted.summary()
+    shapes = [row for row in summary.rows if row.name.startswith("shape ")]
+    (shown,) = [row for row in summary.shown() if row.name.startswith("shape")]
+    assert len(shapes) > 2
+    assert shown.name == f"shape 1 to {len(shapes)}"
+    ends = [f"{end([row.estimate for row in shapes]):.3g}" for end in (min, max)]
+    assert shown.estimate == " to ".join(ends)
+    assert len(list(summary.shown())) == len(summary.rows) - len(shapes) + 1
+    assert max(len(line) for line in str(summary).splitlines()) <= 80
+
+
+def test_names_that_end_in_a_number_are_no_array():
+    own = {"estimate": 0.5, "lower": np.nan, "upper": np.nan, "error": np.nan, "told": np.nan}
+    rows = [Row(f"share of film {i}", **own, meaning="How much is put down to it.") for i in (1, 2)]
+    assert [row.name for row in Summary(tuple(rows), None, ()).shown()] == ["share of film 1", "share of film 2"]
+    rows = [Row("shape 1", **own, meaning="A filter."), Row("shape 2", **own, meaning="At the end of its range.")]
+    (shown,) = Summary(tuple(rows), None, ()).shown()
+    assert shown == ("shape 1 to 2", "0.5", "", "", "", "A filter.")
 
 
 def test_notebooks_get_an_html_table(fitted):

@@ -32,6 +32,20 @@ def test_the_summary_is_of_what_the_draws_identify():
     assert "<table" in table._repr_html_()
 
 
+def test_notebooks_show_what_the_draws_say_and_what_a_rating_is_made_of():
+    model = fitted()
+    shown = model._repr_mimebundle_()["text/html"]
+    assert "KPMF, fitted" in shown
+    assert "bias variance of users" in shown
+    assert "bias variance" not in KPMF(1)._repr_mimebundle_()["text/html"]
+    found = model.explain(0, 1)
+    view = found._repr_html_()
+    assert f"{found.prediction:.4g}" in view
+    assert "by rated item, 9 in all" in view
+    at_mode = KPMF(1, inference="map", random_state=0).fit(USERS, ITEMS, RATINGS)
+    assert "KPMF, fitted" in at_mode._repr_mimebundle_()["text/html"]
+
+
 def test_thresholds_are_in_the_summary_of_grades():
     names = fitted(likelihood="ordinal").summary().index.tolist()
     assert names[-4:] == [f"threshold {number}" for number in (1, 2, 3, 4)]

@@ -4,8 +4,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from hypergauss import HypergraphGPClassifier, HypergraphGPLVM, HypergraphGPRegressor, Spectrum, kernels
-from hypergauss.datasets import make_planted_hypergraph
+from hypergauss import (
+    HypergraphGPClassifier,
+    HypergraphGPLVM,
+    HypergraphGPRegressor,
+    SpectralEmbedding,
+    Spectrum,
+    kernels,
+)
+from hypergauss.datasets import load_zoo, make_planted_hypergraph
 
 PLANTED = make_planted_hypergraph(60, 90, 2, random_state=0)
 H = PLANTED.hypergraph
@@ -73,6 +80,24 @@ def test_fitted_models_show_what_they_learned_in_notebooks(regressor, classifier
     assert "&lt;right&gt;" in classifier._repr_mimebundle_()["text/html"]
     assert "fitted" not in HypergraphGPRegressor(H)._repr_mimebundle_()["text/plain"]
     assert "exact solver" not in HypergraphGPRegressor(H)._repr_mimebundle_()["text/html"]
+
+
+def test_maps_and_data_sets_show_what_is_in_them_in_notebooks():
+    zoo = load_zoo()
+    view = zoo._repr_html_()
+    assert "type, known of 101" in view
+    assert "hyperedge sizes" in view
+    embedding = SpectralEmbedding()
+    assert "eigenvalues" not in embedding._repr_mimebundle_()["text/html"]
+    shown = embedding.fit(zoo.hypergraph)._repr_mimebundle_()["text/html"]
+    assert "SpectralEmbedding, fitted" in shown
+    assert f"{embedding.eigenvalues_[0]:.4f}" in shown
+    model = HypergraphGPLVM(max_iterations=3, random_state=0)
+    with pytest.warns(UserWarning, match="stopped before it converged"):
+        model.fit(H)
+    shown = model._repr_mimebundle_()["text/html"]
+    assert "HypergraphGPLVM, fitted" in shown
+    assert "noise variance" in shown
 
 
 def test_kernels_spectra_and_explanations_have_views(regressor):

@@ -180,8 +180,8 @@ def test_what_was_learned_and_its_notes_are_those_of_the_summary(regression):
     model, observed, _ = regression
     content = content_of(report_html(model, observed, notes=["first"]))
     summary = model.summary()
-    assert [row["name"] for row in content["learned"]] == [row.name for row in summary.rows]
-    assert [row["value"] for row in content["learned"]] == [row.value for row in summary.rows]
+    shown = [(row.name, row.estimate, row.interval, row.meaning) for row in summary.shown()]
+    assert [tuple(row.values()) for row in content["learned"]] == shown
     assert content["notes"] == ["first", *summary.notes]
 
 

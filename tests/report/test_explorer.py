@@ -12,7 +12,7 @@ import pytest
 import hypergauss as hg
 from hypergauss.analysis.assessment import assess
 from hypergauss.report import content, light
-from tests.report.conftest import EVIL, planted
+from tests.report.conftest import EVIL, content_of, planted
 
 DESK, PHONE = {"viewport": {"width": 1280, "height": 900}}, {"viewport": {"width": 390, "height": 800}}
 PHONE |= {"is_mobile": True, "has_touch": True}
@@ -233,10 +233,46 @@ def test_the_panel_is_never_blank_and_an_empty_search_says_so(opened, page_path)
     page.fill("#search", "no such name")
     assert "Nothing here is named “no such name”" in page.locator("#matches").inner_text()
     page.fill("#filter", "no such name")
-    assert "No vertex is named “no such name”" in page.locator("#table").inner_text()
+    assert "No vertex is named “no such name”. Show all" in page.locator("#table").inner_text()
     assert "No vertex is left" in page.locator("#detail").inner_text()
     page.locator("#table .link").click()
     assert counted(page) == 60
+
+
+def test_numbers_of_a_column_have_as_many_decimals(opened, page_path):
+    page = opened(page_path, **DESK)
+    page.click("#table th >> nth=1")  # those observed come first
+    page.wait_for_timeout(40)
+    rows = [row.locator("td").all_inner_texts() for row in page.locator("#table tbody tr[data-vertex]").all()]
+    for column in list(zip(*rows, strict=True))[1:]:
+        decimals = {len(text.partition(".")[2]) for text in column}
+        assert len(decimals) == 1, column
+
+
+def test_names_on_the_map_stand_beside_their_points_and_inside(opened, page_path):
+    page = opened(page_path, **DESK)
+    page.add_init_script("""window.written = []; const pen = CanvasRenderingContext2D.prototype, fill = pen.fillText;
+        pen.fillText = function (text, x, y) { window.written.push([text, x, y, this.measureText(text).width]);
+            return fill.call(this, text, x, y); };""")
+    page.reload()
+    vertices = content_of(page.content())["vertices"]
+    width, height = page.evaluate("[map.clientWidth, map.clientHeight]")
+    points = [
+        (22 + x * (width - 44), 22 + (1 - y) * (height - 44)) for x, y in zip(*map(vertices.get, "xy"), strict=True)
+    ]
+    edge = int(np.argmax(vertices["x"][:-1]))  # where there is no room on the right
+    page.fill("#filter", vertices["names"][edge])
+    page.locator(f"#table tbody tr[data-vertex='{edge}']").click()
+    page.evaluate("window.written = []")
+    page.locator("#detail .bars .link").first.click()
+    page.click("#limits button >> nth=0")
+    page.wait_for_timeout(60)
+    written = page.evaluate("window.written")
+    assert vertices["names"][edge] in [text for text, *_ in written]
+    for text, x, y, long in written:
+        own_x, own_y = points[vertices["names"].index(text)]
+        assert own_x + 3 <= x or x + long <= own_x - 3 or own_y + 3 <= y - 10 or y <= own_y - 3, text
+        assert 0 <= x <= x + long <= width, text
 
 
 def test_an_observed_vertex_is_shown_beside_what_is_predicted_without_it(opened, page_path, classes_path):

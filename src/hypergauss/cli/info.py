@@ -39,7 +39,7 @@ def info(options: argparse.Namespace) -> None:
 def _of_file(options: argparse.Namespace) -> dict[str, Any]:
     read = inputs.memberships(options)
     content: dict[str, Any] = {
-        "read": f"{read.understood.what}: {read.understood.meaning}",
+        "read": f"{read.understood.what}: {read.understood.meaning}{read.understood.hint}",
         **describe(read.hypergraph),
     }
     ignored = read.hypergraph.attributes.ignored()

@@ -22,6 +22,7 @@ from hypergauss.cli.wide_tables import from_wide_table
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import unique_index
 from hypergauss.io.files import existing_file
+from hypergauss.io.frames import column_names
 from hypergauss.io.hif import read_hif
 from hypergauss.io.lists import looks_like_lists, read_numbered_lists
 from hypergauss.io.tables import read_table
@@ -152,6 +153,7 @@ def problem(options: argparse.Namespace) -> Problem:
         vertices = vertices.union(relation.vertices, sort=False)
     notes: list[str] = []
     target = lines_of_labels(options, vertices, edges.first, notes)
+    unread: list[str] = []
     if target is None:
         target = labels(
             options.labels,
@@ -161,6 +163,8 @@ def problem(options: argparse.Namespace) -> Problem:
             task=options.task,
             known=vertices,
         )
+        columns = column_names(options.labels, **reading(options.labels, options, "labels"))
+        unread = [name for name in columns if name not in (options.label_vertex or columns[0], target.name)]
     vertices = _with_strangers(vertices, target, options, notes)
     aligned = {name: part.with_vertices(vertices) for name, part in {"edges": H, **relations}.items()}
     whole: Any = aligned if relations else aligned["edges"]
@@ -174,6 +178,7 @@ def problem(options: argparse.Namespace) -> Problem:
             is_classification=found.is_classification,
             said=options.task != "auto",
             path=options.labels,
+            unread=[] if options.target else unread,
         ),
         understood.known(len(found.target), len(vertices)),
     ]

@@ -19,10 +19,11 @@ _CLASSES = 6
 
 
 class Understood(NamedTuple):
-    """A file, or a matter, and what it was taken for."""
+    """A file, or a matter, what it was taken for, and which option says otherwise (on the command line alone)."""
 
     what: str
     meaning: str
+    hint: str = ""
 
 
 def memberships(path: Path, H: Hypergraph, options: argparse.Namespace, *, of: str, form: str) -> Understood:
@@ -47,6 +48,7 @@ def memberships(path: Path, H: Hypergraph, options: argparse.Namespace, *, of: s
     if form != "table":
         how = "a line a hyperedge" if form == "lists" else "a HIF file"
         return Understood(path.name, f"{how}: {', '.join([*sides, *rest])}")
+    hint = ""
     columns = column_names(path, **reading(path, options, of))
     if options.members is not None:
         edge = f"{options.edge!r}" if options.edge else "numbered rows"
@@ -60,8 +62,8 @@ def memberships(path: Path, H: Hypergraph, options: argparse.Namespace, *, of: s
         unread = [name for name in columns if name not in used]
         if unread:
             hint = " (--weight says otherwise)" if options.weight is None else ""
-            rest.append(f"not read: {_listed(unread)}{hint}")
-    return Understood(path.name, f"{taken}; {'; '.join(rest)}")
+            rest.append(f"not read: {_listed(unread)}")
+    return Understood(path.name, f"{taken}; {'; '.join(rest)}", hint)
 
 
 def ratings(path: Path, users: pd.Series, items: pd.Series, values: pd.Series) -> Understood:
@@ -80,8 +82,18 @@ def counts(H: Hypergraph) -> Understood:
     )
 
 
-def target(values: pd.Series, *, is_classification: bool, said: bool, path: Path | None = None) -> Understood:
-    """Say what is to be predicted, and where it stands: which classes, how often, or which range of numbers."""
+def target(
+    values: pd.Series,
+    *,
+    is_classification: bool,
+    said: bool,
+    path: Path | None = None,
+    unread: Sequence[str] = (),
+) -> Understood:
+    """Say what is to be predicted, and where it stands: which classes, how often, or which range of numbers.
+
+    Columns that could have been meant too are named, with the option that takes one of them.
+    """
     if is_classification:
         ordered = isinstance(values.dtype, pd.CategoricalDtype)
         tally = values.value_counts(sort=not ordered)
@@ -93,10 +105,12 @@ def target(values: pd.Series, *, is_classification: bool, said: bool, path: Path
     else:
         kind = f"numbers from {_spread(values.to_numpy(dtype=float))}"
         other = "classes if they are labels"
-    doubt = "" if said or other is None else f"; --target-type {other}"
+    hint = "" if said or other is None else f"; --target-type {other}"
+    if unread:
+        kind, hint = f"{kind}; not read: {_listed(unread)}", f" (--target says otherwise){hint}"
     place = "" if path is None else f" in {path.name}"
     whose = "" if values.index.name is None else f", of the vertex in {str(values.index.name)!r}"
-    return Understood("target", f"{str(values.name)!r}{place}{whose}: {kind}{doubt}")
+    return Understood("target", f"{str(values.name)!r}{place}{whose}: {kind}", hint)
 
 
 def known(observed: int, vertices: int) -> Understood:
@@ -108,7 +122,7 @@ def tell(lines: Sequence[Understood]) -> None:
     """Print what was understood, aside from results."""
     width = max(len(line.what) for line in lines)
     for line in lines:
-        print(f"{line.what:<{width}}  {line.meaning}", file=sys.stderr)  # noqa: T201
+        print(f"{line.what:<{width}}  {line.meaning}{line.hint}", file=sys.stderr)  # noqa: T201
     sys.stderr.flush()
 
 

@@ -17,6 +17,7 @@ from hypergauss.cli.understood import Understood
 from hypergauss.exceptions import FileError
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import unique_index
+from hypergauss.io.files import existing_file
 
 #: How columns of identifiers are called: id, user_id, userId, customer no, name.
 _ID = re.compile(r"(?i:(?:.*[^a-z])?(?:id|key|no|nr|number|code|index|uuid|name))|.*[a-z]I[dD]")
@@ -24,6 +25,7 @@ _ID = re.compile(r"(?i:(?:.*[^a-z])?(?:id|key|no|nr|number|code|index|uuid|name)
 
 def from_wide_table(options: argparse.Namespace) -> Problem:
     """Read one row a vertex: categories are hyperedges, measurements covariates."""
+    existing_file(options.table)
     if options.target is None:
         raise ValueError(
             f"{options.table} alone is taken for a table, one row a vertex, and needs --target COLUMN, what is to be "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pandas as pd
 import scipy.sparse as sp
 
+from hypergauss._views import html_table
 from hypergauss.hypergraph import Hypergraph
 
 
@@ -32,3 +33,9 @@ class Dataset(NamedTuple):
     table: pd.DataFrame
     description: str
     features: sp.csr_array | None = None
+
+    def _repr_html_(self) -> str:
+        known = self.target.notna().sum()
+        rows = {"about": self.description, "target": f"{self.target.name}, known of {known:,}"}
+        rows |= {"columns of table": ", ".join(map(str, self.table.columns))}
+        return html_table("Dataset", rows) + self.hypergraph._repr_html_()

@@ -9,6 +9,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from hypergauss import parameters
+from hypergauss._views import html_table
 from hypergauss.embedding.memberships import membership_rows
 from hypergauss.embedding.model import MapModel, Vertices
 from hypergauss.embedding.newcomers import Newcomers, Scene, newcomer_vectors, place
@@ -27,6 +29,9 @@ class Placement(NamedTuple):
 class MappedVertices(BaseEstimator):
     """A map that new vertices are placed on, and that scores memberships."""
 
+    embedding_: np.ndarray
+    hyperparameters_: dict[str, Any]
+    solver_: str
     model_: MapModel
     _H: Hypergraph
     _edges: np.ndarray
@@ -39,6 +44,16 @@ class MappedVertices(BaseEstimator):
         from hypergauss.plotting.tasks import plot_map  # with matplotlib, which estimators do without
 
         return plot_map(self, classes, ax)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: the size of the map and what was learned, once there is one."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if not hasattr(self, "embedding_"):
+            return bundle
+        n, dimensions = self.embedding_.shape
+        rows = {"vertices": f"{n:,}", "dimensions": f"{dimensions}", "solver": self.solver_}
+        rows |= {name.replace("_", " "): parameters.brief(value) for name, value in self.hyperparameters_.items()}
+        return bundle | {"text/html": html_table(f"{type(self).__name__}, fitted", rows)}
 
     def transform(self, memberships: Any, *, covariates: Any = None, return_std: bool = False) -> Any:
         """Place new vertices among the known ones, given their memberships; nothing is learned again.

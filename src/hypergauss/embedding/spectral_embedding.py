@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
 from hypergauss import _checks
+from hypergauss._views import html_table
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.spectrum.coordinates import spectral_coordinates
 
@@ -59,6 +60,15 @@ class SpectralEmbedding(BaseEstimator):
     def fit_transform(self, H: Hypergraph | Graph, y: Any = None) -> np.ndarray:
         """Return the coordinates of the vertices, shape (N, n_components)."""
         return self.fit(H, y).embedding_
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: the size of the map and its eigenvalues, once there is one."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if not hasattr(self, "embedding_"):
+            return bundle
+        rows = {"vertices": f"{len(self.embedding_):,}", "dimensions": f"{self.embedding_.shape[1]}"}
+        rows |= {"eigenvalues": ", ".join(f"{value:.4f}" for value in self.eigenvalues_[:8])}
+        return bundle | {"text/html": html_table("SpectralEmbedding, fitted", rows)}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

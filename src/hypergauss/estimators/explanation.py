@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from hypergauss._views import html_bars, html_table
+from hypergauss._views import html_bars, html_table, signed
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.edge_names import edge_names
 from hypergauss.hypergraph.names import plain
@@ -70,15 +70,24 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"{self.of} of {self.vertex!r}: {self.prediction:.4g}, from {self.mean:.4g} without observations"]
-        for title, names, table in (
-            ("observed vertices", list(self.vertices.index), self.vertices),
-            ("hyperedges", self.edges["edge"].tolist(), self.edges),
+        rest = [(f"({name})", value) for name, value in self.rest.items()]
+        for title, names, contributions, more in (
+            ("hyperedge", self.edges["edge"].tolist(), self.edges["contribution"].to_numpy(), rest),
+            ("observed vertex", list(self.vertices.index), self.vertices["contribution"].to_numpy(), []),
         ):
-            lines.append(f"  {title} ({len(table):,} in all)")
-            pairs = zip(names[:_SHOWN], table["contribution"], strict=False)
-            lines += [f"    {contribution:+.4g}  {name!r}" for name, contribution in pairs]
-        lines += [f"  {value:+.4g}  {name}" for name, value in self.rest.items()]
+            lines.append(f"  by {title}, {len(names):,} in all")
+            shown = [*zip(map(repr, names[:_SHOWN]), contributions[:_SHOWN], strict=True)]
+            if len(names) > _SHOWN:
+                shown.append((f"the {len(names) - _SHOWN:,} others together", contributions[_SHOWN:].sum()))
+            lines += _aligned([*shown, *more])
         return "\n".join(lines)
+
+
+def _aligned(rows: Sequence[tuple[str, float]]) -> list[str]:
+    """Return lines of numbers, below one another, and their names."""
+    numbers = signed([value for _, value in rows])
+    width = max(map(len, numbers), default=0)
+    return [f"    {number:>{width}}  {name}" for number, (name, _) in zip(numbers, rows, strict=True)]
 
 
 def explain(

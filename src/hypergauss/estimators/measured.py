@@ -195,15 +195,15 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
         >>> print(model.explain("c"))
         predicted mean of 'c': 1.383, from 1.733 without observations
-          observed vertices (3 in all)
-            -0.2517  'a'
-            -0.1831  'b'
-            +0.08415  'f'
-          hyperedges (2 in all)
-            -0.5604  'x'
-            -0.05668  'y'
-          +0.2665  level
-          -7.622e-05  activity
+          by hyperedge, 2 in all
+            -0.560  'x'
+            -0.057  'y'
+            +0.267  (level)
+            -0.000  (activity)
+          by observed vertex, 3 in all
+            -0.252  'a'
+            -0.183  'b'
+            +0.084  'f'
         """
         row = int(self._rows([vertex])[0])
         function = self._function

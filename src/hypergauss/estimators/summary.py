@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +19,9 @@ from hypergauss.learning.size_exponent import PRIOR_SPREAD, Profile
 #: Of a hyperparameter that loses less than this of its prior's variance, the data say nothing.
 _NOTHING = 0.1
 _HEADER = ("hyperparameter", "estimate", "90% interval", "error", "from data", "meaning")
+#: Meanings stand below their numbers, so that a printed table is no wider than a terminal.
+_WIDTH, _INDENT = 80, "  "
+_END_OF_RANGE = "At the end of its range."
 
 
 class Row(NamedTuple):
@@ -35,14 +40,20 @@ class Row(NamedTuple):
     meaning: str
 
     @property
-    def value(self) -> str:
-        """The estimate, and its interval if there is one."""
-        return number(self.estimate) + (f" ({self.interval})" if self.interval else "")
-
-    @property
     def interval(self) -> str:
         """The interval, "" if there is none."""
         return "" if np.isnan(self.lower) else f"{number(self.lower)} to {number(self.upper)}"
+
+
+class Shown(NamedTuple):
+    """One or several hyperparameters as they are shown: all in words and digits, "" for what is not known."""
+
+    name: str
+    estimate: str
+    interval: str
+    error: str
+    told: str
+    meaning: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,35 +79,67 @@ class Summary:
         return pd.DataFrame([row._asdict() for row in self.rows], columns=list(Row._fields)).set_index("name")
 
     def __str__(self) -> str:
-        cells = [list(_HEADER), *(self._cells())]
+        cells = [_HEADER, *self.shown()]
         widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADER) - 1)]
         lines = []
-        for row in cells:
-            left = row[0].ljust(widths[0])
-            lines.append("  ".join([left, *(c.rjust(w) for c, w in zip(row[1:-1], widths[1:], strict=True)), row[-1]]))
-        return "\n".join([*(line.rstrip() for line in lines), *self.notes])
+        for *numbers, words in cells:
+            parts = (
+                c.rjust(w) if column else c.ljust(w) for column, (c, w) in enumerate(zip(numbers, widths, strict=True))
+            )
+            lines.append("  ".join(parts).rstrip())
+            if words != _HEADER[-1]:
+                lines += wrap(words, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT)
+        notes = (line for note in self.notes for line in wrap(note, _WIDTH))
+        return "\n".join([*lines, *notes])
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{escape(name)}</th>" for name in _HEADER)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self._cells())
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.shown())
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
-    def _cells(self) -> list[list[str]]:
-        return [
-            [
-                row.name,
-                number(row.estimate),
-                row.interval,
-                "" if np.isnan(row.error) else number(row.error),
-                "" if np.isnan(row.told) else f"{row.told:.0%}",
-                row.meaning,
-            ]
-            for row in self.rows
-        ]
+    def shown(self) -> Iterator[Shown]:
+        """Yield the table as it is shown: the entries of an array stand together in one row, below single numbers."""
+        together: list[list[Row]] = []
+        for row in self.rows:
+            if together and _goes_on(together[-1][-1], row):
+                together[-1].append(row)
+            else:
+                together.append([row])
+        yield from map(_shown, sorted(together, key=lambda rows: len(rows) > 1))
+
+
+def _goes_on(before: Row, row: Row) -> bool:
+    """Return whether a row is the next entry of the same array, with no words of its own."""
+    array = _array_of(row.name)
+    return array == _array_of(before.name) != row.name and row.meaning in ("", _END_OF_RANGE)
+
+
+def _array_of(name: str) -> str:
+    return re.sub(r" \d+$", "", name)
+
+
+def _shown(rows: Sequence[Row]) -> Shown:
+    first, last = rows[0], rows[-1]
+    return Shown(
+        first.name if len(rows) == 1 else f"{first.name} to {last.name.removeprefix(_array_of(last.name)).strip()}",
+        _ends([row.estimate for row in rows], number),
+        first.interval if len(rows) == 1 else "",
+        _ends([row.error for row in rows], number),
+        _ends([row.told for row in rows], "{:.0%}".format),
+        first.meaning,
+    )
+
+
+def _ends(values: Sequence[float], written: Callable[[float], str]) -> str:
+    """Return a number, or the least and the largest of several; "" where they are not known."""
+    if np.isnan(values).any():
+        return ""
+    ends = [written(float(end)) for end in (np.min(values), np.max(values))]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def summarise(model: Any) -> Summary:
@@ -108,7 +151,8 @@ def summarise(model: Any) -> Summary:
     if silent:
         notes.append(
             f"The data say next to nothing about {_listed(silent)}: less than {_NOTHING:.0%} of the prior's variance "
-            "is gone. Predictions are averaged over it; a narrower prior (`priors`) would be an assumption of yours."
+            f"is gone. Predictions are averaged over {'it' if len(silent) == 1 else 'them'}; a narrower prior "
+            "(`priors`) would be an assumption of yours."
         )
     return Summary(tuple(rows), None if known is None else known.correlations(), tuple(notes))
 
@@ -132,7 +176,7 @@ def _of_hyperparameters(model: Any, known: HyperparameterPosterior | None) -> It
             own = shown_name(name) + (f" {i + 1}" if np.ndim(value) else "")
             text = meaning(name, value, model) if i == 0 else ""
             if error == 0:
-                text = f"{text} At the end of its range."
+                text = f"{text} {_END_OF_RANGE}"
             yield Row(own, float(entry), float(lower), float(upper), float(error), float(share), text.strip())
 
 

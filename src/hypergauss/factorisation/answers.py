@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from hypergauss._views import html_table
 from hypergauss.factorisation.convergence import identified, summarised
 from hypergauss.factorisation.mode import Mode
 from hypergauss.factorisation.moods import Days
@@ -155,6 +156,18 @@ class Answers:
         from hypergauss.plotting.tasks import plot_ratings  # with matplotlib, which estimators do without
 
         return plot_ratings(self, users, items, ratings, ax)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """Return what a notebook shows: whose ratings were learned, and what the draws say, once there are any."""
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if not hasattr(self, "users_"):
+            return bundle
+        rows = {"users": f"{len(self.users_):,}", "items": f"{len(self.items_):,}"}
+        rows |= {"ratings": f"{len(self.ratings_.values):,}", "inference": self.inference}
+        html = html_table(f"{type(self).__name__}, fitted", rows)
+        if self.inference == "gibbs":
+            html += str(self.summary().to_html(float_format="{:.3g}".format))
+        return bundle | {"text/html": html}
 
     def relation_weights(self) -> pd.DataFrame:
         """Return mean and standard deviation of each relation's weight, as a multiple of a column's variance."""

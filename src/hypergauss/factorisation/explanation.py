@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from hypergauss._views import html_bars, html_table
 from hypergauss.factorisation.growing import Rules, row_prior
 from hypergauss.factorisation.newcomers import Measured, features, row_sites, side_draws
 from hypergauss.factorisation.predictive import Kept
@@ -27,6 +28,8 @@ from hypergauss.hypergraph.names import plain
 
 #: How many rated items are shown as text.
 _SHOWN = 5
+#: And in a notebook.
+_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,15 @@ class RatingExplanation:
     item_bias: float
     expected: float
     items: pd.DataFrame
+
+    def _repr_html_(self) -> str:
+        parts = [("mean of all ratings", self.mean), ("item", self.item_bias), ("expected of the user", self.expected)]
+        by_item = [*zip(map(str, self.items.index), self.items["contribution"], strict=True)]
+        return (
+            html_table(f"{self.item}, by {self.user}", {self.of: f"{self.prediction:.4g}"})
+            + html_bars("what it is made of", [*parts, ("rated items", sum(value for _, value in by_item))])
+            + html_bars(f"by rated item, {len(by_item):,} in all", by_item[:_LISTED])
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.of} of {self.item!r} by {self.user!r}: {self.prediction:.4g}"]

@@ -95,8 +95,11 @@ def page_content(
 
 
 def _learned(summary: Summary) -> list[dict[str, str]]:
-    """Return name, value with its interval, and meaning of everything that was learned."""
-    return [{"name": row.name, "value": row.value, "meaning": row.meaning} for row in summary.rows]
+    """Return name, value, interval and meaning of everything that was learned, entries of an array as one."""
+    return [
+        {"name": row.name, "value": row.estimate, "interval": row.interval, "meaning": row.meaning}
+        for row in summary.shown()
+    ]
 
 
 def _lead(observed: int, is_classifier: bool) -> str:
@@ -110,12 +113,13 @@ def _summary(domain: Domain, observed: int) -> list[tuple[str, str]]:
         of = "" if len(domain.relations) == 1 else f" ({name})"
         if isinstance(relation, Hypergraph):
             sizes = np.diff(relation.incidence.tocsc().indptr)
+            parts = int(relation.connected_components().max(initial=-1)) + 1
             pairs += [
                 (f"hyperedges{of}", f"{relation.num_edges:,}"),
                 (f"memberships{of}", f"{relation.num_incidences:,}"),
                 (f"median hyperedge size{of}", f"{np.median(sizes):g}" if len(sizes) else "-"),
                 (f"in no hyperedge{of}", f"{len(relation.isolated_vertices):,}"),
-                (f"separate parts{of}", f"{int(relation.connected_components().max(initial=-1)) + 1:,}"),
+                (f"separate part{'' if parts == 1 else 's'}{of}", f"{parts:,}"),
             ]
         else:
             pairs.append((f"links{of}", f"{relation.num_edges:,}"))

@@ -33,7 +33,7 @@ const classButton = (name, c) => {
 };
 const scale = (title, ramp, marks) => [make("span", {}, title), make("span", { class: "scale" }, make("span", { class: "ramp", style: { background: `linear-gradient(90deg, ${ramp.join(", ")})` } }), make("span", { class: "marks" }, ...marks.map((mark) => make("span", {}, mark))))];
 const legend = () => {
-  const ground = D.light ? "stronger where more lie" : "ring: observed; darker ground: many on one another";
+  const ground = D.light ? "stronger colour: more vertices" : "ringed: observed · dark ground: points on one another";
   const entries = state.colour === "uncertainty" ? scale(`${D.doubt}, by quantile`, HEAT, [0, 0.25, 0.5, 0.75, 1].map((q) => doubtText(quantile(doubts, q))))
     : isClasses ? D.classes.map(classButton) : scale("predicted", RAMP, [`≤ ${number(meanEnds[0])}`, number((meanEnds[0] + meanEnds[1]) / 2), `≥ ${number(meanEnds[1])}`]);
   $("legend").replaceChildren(...entries, make("span", { class: "ground" }, ground));

@@ -26,7 +26,14 @@ const number = (x) => {
   if (size !== 0 && (size < 1e-3 || size >= 1e6)) return x.toExponential(2);
   return FORMATS[size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3].format(x);
 };
-const signed = (x) => (x > 0 ? "+" : "−") + number(Math.abs(x));
+// Of lists that stand in one table: every number with the decimals that one of middle size needs.
+const aligned = (lists) => {
+  const sizes = lists.flat().filter((x) => x).map(Math.abs).sort((a, b) => a - b), middle = sizes[sizes.length >> 1];
+  if (!sizes.length || middle < 1e-2 || sizes[sizes.length - 1] >= 1e6) return number;
+  const digits = middle >= 1000 ? 0 : middle >= 100 ? 1 : middle >= 1 ? 2 : 3, format = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (x) => format.format(x);
+};
+const signed = (x, told = number) => (x > 0 ? "+" : "−") + told(Math.abs(x));
 const percent = (x) => (x >= 0.995 && x < 1 ? ">99%" : x > 0 && x < 0.005 ? "<1%" : `${Math.round(100 * x)}%`);
 const plural = (n, one, many) => `${whole(n)} ${n === 1 ? one : many}`;
 const range = (values) => {

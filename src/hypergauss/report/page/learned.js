@@ -5,10 +5,9 @@ const plain = (text) => text.replace(/\d+(\.\d+)?e[+-]\d+/g, (digits) => {
   return x >= 1e9 ? `very large (${digits})` : x < 1e-6 ? `next to 0 (${digits})` : x.toLocaleString("en", { maximumSignificantDigits: 3 });
 });
 // What a number means comes first, up to its first stop; its name and value stand beside.
-for (const { name, value: text, meaning } of D.learned) {
+for (const { name, value: estimate, interval, meaning } of D.learned) {
   const end = meaning.search(/[.:;](\s|$)/), what = end < 0 ? meaning || name : meaning.slice(0, end), more = end < 0 ? "" : meaning.slice(end + 1).trim();
-  const [estimate, interval] = text.split(/ \((?=.* to )/); // the interval stands below, smaller
-  const amount = make("span", { class: "amount" }, plain(estimate), ...(interval ? [make("small", {}, plain(interval.slice(0, -1)))] : []));
+  const amount = make("span", { class: "amount" }, plain(estimate), ...(interval ? [make("small", {}, plain(interval))] : []));
   const label = make("small", {}, meaning ? name : "");
   $("learned").append(make("div", {}, make("dt", {}, make("span", {}, what, label), amount), ...(more ? [make("dd", {}, plain(more[0].toUpperCase() + more.slice(1)))] : [])));
 }

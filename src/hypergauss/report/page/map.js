@@ -95,17 +95,23 @@ const ring = (i, colour, width, ground) => {
   above.lineWidth = width + 2.5; above.strokeStyle = ground; above.stroke();
   above.lineWidth = width; above.strokeStyle = colour; above.stroke();
 };
+// A name stands right of its point, or left, below or above: never on a point that is named too, nor on another name.
 const drawNames = (ink, ground) => {
-  const named = [], boxes = [];
+  const named = [], gap = pointSize() + 4, boxes = [];
   for (let i = 0; i < N && named.length <= LABELS; i++) {
     if (inside[i] && atX[i] > 0 && atY[i] > 0 && atX[i] < size.width && atY[i] < size.height) named.push(i);
   }
   if (named.length > LABELS) return;
+  const isFree = ([l, t, r, b]) => l >= 2 && r <= size.width - 2 && t >= 2 && b <= size.height - 2 && !boxes.some(([left, top, right, bottom]) => l < right && r > left && t < bottom && b > top);
+  for (const i of named) boxes.push([atX[i] - gap + 3, atY[i] - gap + 3, atX[i] + gap - 3, atY[i] + gap - 3]);
   above.font = "12px system-ui, sans-serif"; above.lineWidth = 3; above.strokeStyle = ground; above.fillStyle = ink;
   for (const i of named) {
-    const text = V.names[i].slice(0, 28), width = above.measureText(text).width, x = Math.min(atX[i] + pointSize() + 4, size.width - width - 4), y = atY[i] + 4;
-    if (boxes.some(([l, t, r, b]) => x < r && x + width > l && y - 11 < b && y + 3 > t)) continue;
-    boxes.push([x, y - 11, x + width, y + 3]);
+    const text = V.names[i].slice(0, 28), width = above.measureText(text).width;
+    const places = [[gap, 4], [-gap - width, 4], [-width / 2, gap + 9], [-width / 2, -gap]].map(([right, down]) => [atX[i] + right, atY[i] + down]);
+    const found = places.map(([x, y]) => [x, y, [x, y - 10, x + width, y + 3]]).find(([, , box]) => isFree(box));
+    if (!found) continue;
+    const [x, y, box] = found;
+    boxes.push(box);
     above.strokeText(text, x, y); above.fillText(text, x, y);
   }
 };

@@ -15,17 +15,20 @@ const tally = (vertices, of) => {
 };
 const makeup = (vertices) => {
   const counts = tally(vertices, (i) => V.predicted[i]), order = [...counts.keys()].filter((c) => counts[c]).sort((a, b) => counts[b] - counts[a]);
-  return list(...order.slice(0, 6).map((c) => line(D.classes[c], bar(0, counts[c] / vertices.length, classColour(c)), whole(counts[c]))));
+  const shown = order.slice(0, 6), rest = order.length - shown.length;
+  const rows = list(...shown.map((c) => line(D.classes[c], bar(0, counts[c] / vertices.length, classColour(c)), whole(counts[c]))));
+  return [rows, ...(rest ? [make("p", { class: "sub" }, `and ${plural(rest, "more class", "more classes")}`)] : [])];
 };
 const spread = (vertices) => {
   const bins = 24, counts = new Float64Array(bins);
   for (const i of vertices) counts[Math.min(bins - 1, Math.floor(Math.min(Math.max(share(V.mean[i], meanEnds), 0), 1) * bins))]++;
   const most = Math.max(...counts), svg = make("svg:svg", { viewBox: "0 0 240 64", role: "img", "aria-label": "How predictions are spread", class: "small" });
   counts.forEach((count, k) => svg.append(make("svg:rect", { x: k * 10 + 0.5, width: 9, y: 46 - 42 * (count / most), height: 42 * (count / most), fill: RAMP_STEPS[level((k + 0.5) / bins)] })));
+  svg.append(make("svg:line", { x1: 0, x2: 240, y1: 46.5, y2: 46.5, stroke: "var(--line)" }));
   svg.append(make("svg:text", { x: 0, y: 60, fill: "var(--soft)", "font-size": 11 }, number(meanEnds[0])), make("svg:text", { x: 240, y: 60, "text-anchor": "end", fill: "var(--soft)", "font-size": 11 }, number(meanEnds[1])));
   return withFile(svg, "predicted values");
 };
-const composition = (vertices) => part(isClasses ? "Predicted classes" : "Predicted values", isClasses ? makeup(vertices) : spread(vertices));
+const composition = (vertices) => part(isClasses ? "Predicted classes" : "Predicted values", ...(isClasses ? makeup(vertices) : [spread(vertices)]));
 
 // ------------------------------------------------------------ one vertex
 const withoutIt = (i) => {
@@ -52,9 +55,9 @@ const vertexPanel = (i) => {
     box.append(...part("Probabilities", list(...order.map(([p, c]) => line(D.classes[c], bar(0, p, classColour(c)), percent(p))))));
   }
   if (edges) {
-    const top = edges.top[i], most = Math.max(...top.map(([, x]) => Math.abs(x)), 1e-300);
+    const top = edges.top[i], most = Math.max(...top.map(([, x]) => Math.abs(x)), 1e-300), told = aligned([top.map(([, x]) => x)]);
     box.append(...part(isOrdered || !isClasses ? "Hyperedges that raise and lower it" : `Hyperedges for and against ${shown(i)}`));
-    box.append(top.length ? list(...top.map(([e, x]) => line(edges.edges[e], balance(x, most), signed(x), () => chooseEdge(e)))) : make("p", {}, "It is in no hyperedge."));
+    box.append(top.length ? list(...top.map(([e, x]) => line(edges.edges[e], balance(x, most), signed(x, told), () => chooseEdge(e)))) : make("p", {}, "It is in no hyperedge."));
     const more = edges.count[i] - top.length;
     if (more > 0) box.append(make("p", { class: "sub" }, `and ${whole(more)} more with less to say`));
   }

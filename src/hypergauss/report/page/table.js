@@ -1,17 +1,21 @@
 // ------------------------------------------------------------ the table, of which only the rows in sight exist
 const ROW = 36, box = $("table"), table = make("table"), body = make("tbody");
-const column = (name, of, text = (x) => number(x)) => ({ name, of, text: (i) => (of(i) === null ? "" : text(of(i), i)) });
+const column = (name, of, text) => ({ name, of, text: (i) => (of(i) === null ? "" : text(of(i), i)) });
 const asClass = (c) => (c === null || c === undefined ? null : D.classes[c]);
 const same = (x) => x;
+// Numbers of the data's scale have as many decimals in every row and column, and uncertainties in every row.
+const areWhole = V.observed.every((x) => x === null || Number.isInteger(x));
+const amount = isClasses ? null : aligned([V.observed, V.mean, V.low, V.high]);
+const doubtful = isClasses ? percent : aligned([V.uncertainty]);
 const columns = [
   column("vertex", (i) => V.names[i], same),
-  column("observed", (i) => (isClasses ? asClass(V.observed[i]) : V.observed[i]), isClasses ? same : undefined),
-  column("predicted", (i) => (isClasses ? D.classes[V.predicted[i]] : V.mean[i]), isClasses ? same : undefined),
-  ...(isClasses ? [column("probability", surest, percent)] : [column("low", (i) => V.low[i]), column("high", (i) => V.high[i])]),
-  column("uncertainty", (i) => V.uncertainty[i], doubtText),
+  column("observed", (i) => (isClasses ? asClass(V.observed[i]) : V.observed[i]), isClasses ? same : areWhole ? number : amount),
+  column("predicted", (i) => (isClasses ? D.classes[V.predicted[i]] : V.mean[i]), isClasses ? same : amount),
+  ...(isClasses ? [column("probability", surest, percent)] : [column("low", (i) => V.low[i], amount), column("high", (i) => V.high[i], amount)]),
+  column("uncertainty", (i) => V.uncertainty[i], doubtful),
   ...(!left ? [] : isClasses
     ? [column("without it", (i) => asClass(left.predicted[i]), same), column("chance given", (i) => left.chance[i], percent)]
-    : [column("without it", (i) => left.mean[i])]),
+    : [column("without it", (i) => left.mean[i], amount)]),
 ];
 const titles = {
   "without it": left && `Predicted without its own observation, by ${left.source}`,
@@ -54,7 +58,7 @@ const rowOf = (i, at) => {
 };
 const empty = () => {
   const name = limits.get("name")?.text;
-  return make("tr", {}, make("td", { colspan: columns.length, class: "none" }, name && limits.size === 1 ? `No vertex is ${name}.` : "No vertex is left by what is asked for. ", link("Show all", () => { $("filter").value = ""; clearLimits(); })));
+  return make("tr", {}, make("td", { colspan: columns.length, class: "none" }, name && limits.size === 1 ? `No vertex is ${name}. ` : "No vertex is left by what is asked for. ", link("Show all", () => { $("filter").value = ""; clearLimits(); })));
 };
 const fill = () => {
   const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 8), last = Math.min(order.length, first + Math.ceil(box.clientHeight / ROW) + 16);
