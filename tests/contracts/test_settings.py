@@ -82,13 +82,13 @@ _OF_VERTICES = {
 }
 
 
-#: Another value of each parameter, at which answers must differ from the usual one's.
 class OneOf(tuple):
     """Values of which one at least acts."""
 
     __slots__ = ()
 
 
+#: Another value of each parameter, at which answers must differ from the usual one's.
 MOVED = {
     HypergraphGPRegressor: {
         **_OF_VERTICES,
