@@ -11,7 +11,7 @@ from sklearn.model_selection import cross_val_score
 
 from hypergauss import HypergraphGPClassifier, Spectrum, metrics
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
-from hypergauss.estimators.blueprint import ACTIVITY, LEVEL
+from hypergauss.estimators.blueprint import ACTIVITY, CLASS_LEVEL, LEVEL
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.inference import sample_posterior
@@ -191,10 +191,17 @@ def test_a_class_missing_from_a_fold_is_missing_from_its_probabilities():
 
 def test_a_kernel_may_come_from_another_hypergraph_on_the_same_vertices():
     other = make_planted_hypergraph(90, 120, 3, within=0.5, random_state=1).hypergraph
-    kernel = Standardised(Matern(Spectrum.of(other)), level=LEVEL, activity=ACTIVITY, fixed="evenness")
+    kernel = Standardised(Matern(Spectrum.of(other)), level=CLASS_LEVEL, activity=ACTIVITY, fixed="evenness")
     model = quick(kernel=kernel, size_exponent="auto", learn=False).fit(TRAIN, NAMES[TRAIN])
     own = quick(other, kernel="matern", learn=False).fit(TRAIN, NAMES[TRAIN])
     assert np.allclose(model.predict_proba(TEST), own.predict_proba(TEST))
+
+
+def test_the_level_of_classes_is_as_uncertain_as_their_functions_are_expected_to_be():
+    model = quick(kernel="walk", learn=False).fit(TRAIN, NAMES[TRAIN])
+    assert model.kernel_.level == default_class_priors()["variance"].median
+    known = quick(kernel="walk", inference="dirichlet", learn=False).fit(TRAIN, NAMES[TRAIN])
+    assert known.kernel_.level == LEVEL
 
 
 def test_all_vertices_may_be_labelled():

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from hypergauss import metrics
 from hypergauss.cli import main
@@ -100,7 +101,7 @@ def test_each_ingredient_can_be_taken_out(planted, classifies):
     for name, model in variants(planted.hypergraph, classifies=classifies).items():
         model.fit(train, y)
         found[name] = model.predict_proba(np.arange(80)) if classifies else model.predict(np.arange(80))
-    assert len(found) == (12 if classifies else 11)
+    assert len(found) == (13 if classifies else 11)
     default = found.pop("default")
     for name, other in found.items():
         assert np.isfinite(other).all(), name
@@ -119,6 +120,24 @@ def test_a_set_that_is_run_replaces_its_own_scores_and_what_is_missing_is_said(t
     text = (tmp_path / "defaults.txt").read_text()
     assert "best peer of each score" in text
     assert "Not run: us-senate-106" in " ".join(text.split())
+
+
+def test_ingredients_are_kept_set_by_set_so_that_an_interrupted_run_can_go_on(tmp_path, monkeypatch, benchmark):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    loaders = dict.fromkeys(defaults.CLASSES, interrupted) | {"us-senate-106": lambda: benchmark}
+    for name, loader in loaders.items():
+        monkeypatch.setitem(defaults.CLASSES, name, loader)
+    with pytest.raises(KeyboardInterrupt):
+        defaults.run(tmp_path, Console(quiet=True), quick=True, only=["ingredients"])
+    kept = pd.read_csv(tmp_path / "defaults.csv")
+    assert set(kept["set"]) == {"ingredients: us-senate-106"}
+    monkeypatch.setitem(defaults.CLASSES, "zoo", lambda: benchmark)
+    defaults.run(tmp_path, Console(quiet=True), quick=True, only=["ingredients: zoo"])
+    assert set(pd.read_csv(tmp_path / "defaults.csv")["set"]) == {"ingredients: us-senate-106", "ingredients: zoo"}
+    text = " ".join((tmp_path / "defaults.txt").read_text().split())
+    assert "ingredients: house-votes" in text.split("Not run:")[1]
 
 
 def test_an_unknown_set_and_a_set_of_another_study_are_sentences(tmp_path, capsys):

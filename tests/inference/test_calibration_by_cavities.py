@@ -58,15 +58,23 @@ def test_coupled_latents_are_held_out_nearly_as_by_a_fit_without_the_vertex():
         assert np.abs(found - anew.predict_proba(NAMES[at : at + 1])[0]).max() < 0.02
 
 
-def test_the_default_calibrates_more_than_two_classes_and_no_more():
-    many = hg.HypergraphGPClassifier(ZOO.hypergraph, size_exponent=0.0, integrate=False, random_state=0)
-    many.fit(NAMES[:40], LABELS[:40])
-    assert many.temperature_ != 1.0
-    plain = clone(many).set_params(calibrate=False).fit(NAMES[:40], LABELS[:40])
+@pytest.mark.parametrize("labels", [LABELS, np.where(LABELS[0] == LABELS, "a", "b")], ids=["many", "two"])
+def test_the_default_calibrates_classes_however_many(labels):
+    calibrated = hg.HypergraphGPClassifier(ZOO.hypergraph, size_exponent=0.0, integrate=False, random_state=0)
+    calibrated.fit(NAMES[:40], labels[:40])
+    assert calibrated.temperature_ != 1.0
+    plain = clone(calibrated).set_params(calibrate=False).fit(NAMES[:40], labels[:40])
     assert plain.temperature_ == 1.0
-    assert np.allclose(many.predict_proba(NAMES), tempered(plain.predict_proba(NAMES), many.temperature_))
-    two = clone(many).fit(NAMES[:40], np.where(LABELS[:40] == LABELS[0], "a", "b"))
-    assert two.temperature_ == 1.0
+    assert np.allclose(calibrated.predict_proba(NAMES), tempered(plain.predict_proba(NAMES), calibrated.temperature_))
+    unlearned = clone(calibrated).set_params(learn=False, integrate=True).fit(NAMES[:40], labels[:40])
+    assert unlearned.temperature_ == 1.0
+
+
+def test_hyperparameters_learned_from_the_same_labels_leave_less_to_a_temperature():
+    posterior = model().fit(NAMES, LABELS).posterior_
+    codes = np.searchsorted(np.unique(LABELS), LABELS)
+    free, held = temperature_of(posterior, codes), temperature_of(posterior, codes, by_evidence=True)
+    assert abs(np.log(held)) < abs(np.log(free))
 
 
 def test_a_label_alone_in_its_class_says_nothing_of_the_temperature():

@@ -10,6 +10,7 @@ import pandas as pd
 
 from hypergauss import _checks, parameters
 from hypergauss._progress import progress
+from hypergauss.estimators.blueprint import CLASS_LEVEL, LEVEL
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.features import are_many
@@ -30,6 +31,9 @@ from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, Softmax
 from hypergauss.solvers.choose import Choice, dense_is_affordable
 from hypergauss.solvers.work import Work, coupled_is_affordable
+
+#: Ways to infer that take labels as measurements.
+_MEASURED = ("dirichlet", "one-hot")
 
 
 class HypergraphGPClassifier(GrowingClassifier):
@@ -93,8 +97,8 @@ class HypergraphGPClassifier(GrowingClassifier):
     calibrate : "auto" or bool, default "auto"
         Whether probabilities are raised to a power, 1 / ``temperature_``, that the labels choose, each held out from
         the others (`inference.calibration`). "auto" does so where models are timid: with "dirichlet" and "one-hot",
-        with covariates that are many features, and with more than two classes by expectation propagation, unless a
-        kernel is given or nothing is learned.
+        with covariates that are many features, and by expectation propagation, unless a kernel is given or nothing is
+        learned.
     priors : dict of name to LogNormal, optional
         Priors on hyperparameters, by name; others have broad default ones, unless a kernel is given.
     solver : {"auto", "dense", "low-rank", "iterative", "markov"}, Iterative or Markov
@@ -230,6 +234,8 @@ class HypergraphGPClassifier(GrowingClassifier):
             ),
             searches=learns_at_once,
             needs_eigenvectors=self.inference not in ("auto", "variational"),
+            # Labels as measurements are around one.
+            level=LEVEL if inference in _MEASURED else CLASS_LEVEL,
         )
         if blueprint.is_iterative(self.solver):
             likelihood, inference = self._way_by_products(classes, codes, is_field=blueprint.is_markov)
@@ -273,7 +279,7 @@ class HypergraphGPClassifier(GrowingClassifier):
     ) -> tuple[Classification, str]:
         """Return likelihood and inference: as asked for, or as usual where latents can be coupled or cannot."""
         # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
-        is_known = self.inference in ("dirichlet", "one-hot")
+        is_known = self.inference in _MEASURED
         has_probit = is_coupled and not is_variational and not is_known and self.inference != "laplace"
         usual = "probit" if has_probit else "softmax"
         as_counts = is_known or (
@@ -319,12 +325,13 @@ class HypergraphGPClassifier(GrowingClassifier):
                 )
             return 1.0
         is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
-        is_known = inference in ("dirichlet", "one-hot")
-        # Coupled latents are those of more than two classes: timid with the default prior, which is one for all.
-        is_default = is_coupled and not isinstance(self.kernel, Kernel)
-        are_timid = is_known or (self.learn and (is_default or (are_many(self.covariates) and not is_coupled)))
+        has_many = are_many(self.covariates) and not is_coupled
+        # The default prior is one for all, and most classes are clearer than it expects.
+        is_default = inference == "ep" and not isinstance(self.kernel, Kernel)
+        are_timid = inference in _MEASURED or (self.learn and (is_default or has_many))
         wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
-        return temperature_of(posterior, codes) if wanted else 1.0
+        by_evidence = is_coupled or (self.learn and inference == "ep" and not has_many)
+        return temperature_of(posterior, codes, by_evidence=by_evidence) if wanted else 1.0
 
     @property
     def _is_ordinal(self) -> bool:

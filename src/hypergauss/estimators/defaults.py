@@ -11,6 +11,8 @@ import numpy as np
 from hypergauss import parameters
 from hypergauss.learning.priors import LogNormal
 
+#: The variance that latent functions of classes are expected to have, their noise being 1: one label in ten is noise.
+CLASS_VARIANCE = 10.0
 #: Of filters and of what is a vertex's own. Influence reaches a step or a few; most of a vertex is told by as many
 #: memberships as are usual.
 _SHAPES = {
@@ -40,7 +42,7 @@ def default_class_priors() -> dict[str, LogNormal]:
 
     The share of labels that are wrong, where a likelihood has one, is around the paper's 1e-3.
     """
-    return {**_SHAPES, "variance": LogNormal(10.0, 2.0), "epsilon": LogNormal(1e-3, 1.0)}
+    return {**_SHAPES, "variance": LogNormal(CLASS_VARIANCE, 2.0), "epsilon": LogNormal(1e-3, 1.0)}
 
 
 def default_count_priors() -> dict[str, LogNormal]:

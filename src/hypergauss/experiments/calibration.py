@@ -21,8 +21,8 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from hypergauss import metrics
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.estimators.blueprint import ACTIVITY, LEVEL
-from hypergauss.estimators.defaults import default_class_priors, default_priors
+from hypergauss.estimators.blueprint import ACTIVITY, CLASS_LEVEL, LEVEL
+from hypergauss.estimators.defaults import CLASS_VARIANCE, default_priors
 from hypergauss.experiments.peers import log_densities
 from hypergauss.experiments.tables import make_table, publish
 from hypergauss.hypergraph import Hypergraph
@@ -38,13 +38,12 @@ from hypergauss.spectrum import Spectrum
 
 NUM_VERTICES, NUM_EDGES, MEAN_SIZE, NUM_DRAWS = 300, 100, 15, 100
 SIZES, NUM_LABELS, CLASS_COUNTS = (20, 50, 200), 20, (2, 4)
-_VALUES, _CLASSES = default_priors(1.0), default_class_priors()
+_VALUES = default_priors(1.0)
 #: Where the truth's hyperparameters come from: with the first, intervals that are right on average are a theorem.
 DRAWN, AT_MEDIANS = "drawn from the priors", "at their medians"
 #: The truth: medians of the priors, and a size exponent between Zhou's hypergraph and the clique graph.
 STEPS, INDIVIDUALITY, SIZE_EXPONENT = _VALUES["steps"].median, _VALUES["individuality"].median, PRIOR_MEAN
 VALUE_VARIANCE, NOISE_VARIANCE = _VALUES["variance"].median, _VALUES["noise_variance"].median
-CLASS_VARIANCE = _CLASSES["variance"].median
 #: Draws of q, and those that predictions are averaged over, drawn from them by weight.
 _PROPOSALS, _KEPT = 4000, 200
 #: Directions of less than this share of the largest prior variance are none.
@@ -69,11 +68,11 @@ def draw_hypergraph(seed: int, size: int = NUM_VERTICES) -> Hypergraph:
     return make_planted_hypergraph(size, num_edges, mean_extra=MEAN_SIZE - 2, random_state=seed).hypergraph
 
 
-def draw_truth(seed: int, variance: float, size: int = NUM_VERTICES) -> Truth:
+def draw_truth(seed: int, variance: float, level: float, size: int = NUM_VERTICES) -> Truth:
     """Return a random hypergraph, and the default kernel on it at medians of its priors."""
     H = draw_hypergraph(seed, size)
     walk = ShapedWalk(Spectrum.of(H, size_exponent=SIZE_EXPONENT), STEPS, variance=variance)
-    return Truth(H, Standardised(walk, INDIVIDUALITY, level=LEVEL, activity=ACTIVITY))
+    return Truth(H, Standardised(walk, INDIVIDUALITY, level=level, activity=ACTIVITY))
 
 
 def draw_hyperparameters(seed: int, size: int = NUM_VERTICES) -> tuple[Truth, float]:
@@ -97,7 +96,7 @@ def score_intervals(n: int, seeds: range, size: int = NUM_VERTICES, *, truth: st
         if truth == DRAWN:
             (H, kernel), noise = draw_hyperparameters(seed, size)
         else:
-            (H, kernel), noise = draw_truth(seed, VALUE_VARIANCE, size), NOISE_VARIANCE
+            (H, kernel), noise = draw_truth(seed, VALUE_VARIANCE, LEVEL, size), NOISE_VARIANCE
         f = kernel.prior_draws(np.arange(size), 1, rng)[:, 0]
         y = f + np.sqrt(noise) * rng.standard_normal(size)
         order = rng.permutation(size)
@@ -124,7 +123,7 @@ def draw_labels(
     num_classes: int, seed: int, size: int = NUM_VERTICES, *, num_labels: int = NUM_LABELS
 ) -> tuple[LatentModel, Hypergraph, np.ndarray, np.ndarray]:
     """Return the true model, its hypergraph, a class for each vertex and their order; all classes are labelled."""
-    truth = draw_truth(seed, CLASS_VARIANCE, size)
+    truth = draw_truth(seed, CLASS_VARIANCE, CLASS_LEVEL, size)
     likelihood: Classification = Bernoulli("probit") if num_classes == 2 else MultinomialProbit(num_classes)
     latents = likelihood.num_latents
     for attempt in range(1000):

@@ -36,7 +36,8 @@ _SEEDS, _FEWER_SEEDS = 10, 5
 _MEDIAN = ("primary-school",)
 #: Which of two scores is better.
 _BETTER = {"accuracy": max, "ece": min, "density": max, "r2": max}
-SETS = (*CLASSES, *VALUES, FEW, INGREDIENTS)
+_OF_THEM = tuple(f"{INGREDIENTS}: {name}" for name in (*_OF_INGREDIENTS, *_VALUES_OF_INGREDIENTS))
+SETS = (*CLASSES, *VALUES, FEW, *_OF_THEM)
 
 Row = dict[str, Any]
 
@@ -72,24 +73,20 @@ def score_few_memberships(seeds: range) -> Iterator[Row]:
             yield from _score_half(f"{FEW}: {kept}", with_few_memberships(benchmark, seed, kept), seed)
 
 
-def score_ingredients(seeds: range) -> Iterator[Row]:
-    """Yield scores of the default without each of its ingredients."""
-    for name in _OF_INGREDIENTS:
-        benchmark = CLASSES[name]()
-        for seed in track(seeds, name, transient=True):
-            split = benchmark.split(seed)
-            known, asked = benchmark.target[split.train], benchmark.target[split.test]
-            train, test = benchmark.vertices[split.train], benchmark.vertices[split.test]
-            models = variants(benchmark.hypergraph, classifies=True, num_classes=len(np.unique(known)))
-            for method, model in models.items():
-                found = _classified(model, train, known, test)
-                yield _class_row(f"{INGREDIENTS}: {name}", method, seed, asked, *found)
-    for name in _VALUES_OF_INGREDIENTS:
-        benchmark = VALUES[name]()
-        for seed in track(seeds, name, transient=True):
-            models = variants(benchmark.hypergraph, classifies=False)
-            for method, model in models.items():
-                yield _value_row(f"{INGREDIENTS}: {name}", method, seed, benchmark, model)
+def score_ingredients(name: str, seeds: range) -> Iterator[Row]:
+    """Yield scores of the default without each of its ingredients, on one set."""
+    title, classifies = f"{INGREDIENTS}: {name}", name in CLASSES
+    benchmark = (CLASSES if classifies else VALUES)[name]()
+    for seed in track(seeds, title, transient=True):
+        split = benchmark.split(seed)
+        known, asked = benchmark.target[split.train], benchmark.target[split.test]
+        train, test = benchmark.vertices[split.train], benchmark.vertices[split.test]
+        models = variants(benchmark.hypergraph, classifies=classifies, num_classes=len(np.unique(known)))
+        for method, model in models.items():
+            if classifies:
+                yield _class_row(title, method, seed, asked, *_classified(model, train, known, test))
+            else:
+                yield _value_row(title, method, seed, benchmark, model)
 
 
 def _classified(
@@ -197,13 +194,19 @@ def _measure(name: str, quick: bool) -> pd.DataFrame:
         return pd.DataFrame(score_classes(name, seeds))
     if name in VALUES:
         return pd.DataFrame(score_values(name, seeds))
-    return pd.DataFrame(score_few_memberships(seeds) if name == FEW else score_ingredients(fewer))
+    if name == FEW:
+        return pd.DataFrame(score_few_memberships(seeds))
+    return pd.DataFrame(score_ingredients(name.removeprefix(f"{INGREDIENTS}: "), fewer))
 
 
 def run(out: Path, console: Console, *, quick: bool = False, only: Sequence[str] = ()) -> None:
-    """Measure all sets or those named, and write the tables of all that have been measured."""
+    """Measure all sets or those named, and write the tables of all that have been measured.
+
+    Scores are kept set by set, so that what was interrupted goes on with ``only`` the sets that are left.
+    """
     for name in only:
-        _checks.one_of("only", name, SETS)
+        _checks.one_of("only", name, (*SETS, INGREDIENTS))
+    only = [each for name in only for each in (_OF_THEM if name == INGREDIENTS else (name,))]
     path = out / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     scores = pd.read_csv(path) if only and path.exists() else pd.DataFrame({"set": pd.Series(dtype=str)})
@@ -216,7 +219,7 @@ def run(out: Path, console: Console, *, quick: bool = False, only: Sequence[str]
 
 def write(out: Path, console: Console, scores: pd.DataFrame) -> None:
     """Print and write the tables of what was measured, and say what was not."""
-    measured = set(scores["set"].str.split(": ").str[0])
+    measured = {*scores["set"], *scores["set"].str.split(": ").str[0]}
     missing = [name for name in SETS if name not in measured]
     notes = (
         "Both estimators with nothing set. Mean ± standard error over seeds; ECE: 10 equal bins; densities with "

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.estimators.blueprint import ACTIVITY, LEVEL, Blueprint
+from hypergauss.estimators.blueprint import ACTIVITY, CLASS_LEVEL, LEVEL, Blueprint
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, ShapedWalk, Standardised
 from hypergauss.kernels.standardised import StandardVertices
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 
-#: (spectrum, whether the filter's shape is kept) -> kernel.
-Build = Callable[[Spectrum, bool], Kernel]
+#: (spectrum, whether the filter's shape is kept, prior variance of the level) -> kernel.
+Build = Callable[[Spectrum, bool, float], Kernel]
 Model = HypergraphGPClassifier | HypergraphGPRegressor
 #: Eigenvalues up to this are 0 but for rounding.
 _ZERO = 1e-9
@@ -36,15 +36,16 @@ class Uncentred(Standardised):
         return found._replace(vectors=spectrum.vertex_vectors[rows], trivial=np.zeros(len(rows)))
 
 
-def _shaped(spectrum: Spectrum, stiff: bool) -> ShapedWalk:
+def _shaped(spectrum: Spectrum, stiff: bool, level: float = 0.0) -> ShapedWalk:  # noqa: ARG001
+    """Return the filter alone, whose level is a mean that is learned."""
     return ShapedWalk(spectrum, fixed=("shape",) if stiff else ())
 
 
-def _uncentred(spectrum: Spectrum, stiff: bool) -> Kernel:
-    return Uncentred(_shaped(spectrum, stiff), level=LEVEL, activity=ACTIVITY, fixed=("evenness",))
+def _uncentred(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:
+    return Uncentred(_shaped(spectrum, stiff), level=level, activity=ACTIVITY, fixed=("evenness",))
 
 
-def _unscaled(spectrum: Spectrum, stiff: bool) -> Kernel:
+def _unscaled(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:  # noqa: ARG001
     """Return the filter of the spectrum without its trivial eigenvectors: variances are as degrees have them."""
     assert isinstance(spectrum, EigenSpectrum)
     kept = spectrum.eigenvalues > _ZERO
@@ -56,13 +57,13 @@ def _unscaled(spectrum: Spectrum, stiff: bool) -> Kernel:
     return _shaped(without, stiff)
 
 
-def _without_individuality(spectrum: Spectrum, stiff: bool) -> Kernel:
+def _without_individuality(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:
     fixed = ("evenness", "individuality")
-    return Standardised(_shaped(spectrum, stiff), _NO_INDIVIDUALITY, level=LEVEL, activity=ACTIVITY, fixed=fixed)
+    return Standardised(_shaped(spectrum, stiff), _NO_INDIVIDUALITY, level=level, activity=ACTIVITY, fixed=fixed)
 
 
-def _without_activity(spectrum: Spectrum, stiff: bool) -> Kernel:
-    return Standardised(_shaped(spectrum, stiff), level=LEVEL, fixed=("evenness",))
+def _without_activity(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:
+    return Standardised(_shaped(spectrum, stiff), level=level, fixed=("evenness",))
 
 
 _BUILDS: dict[str, Build] = {
@@ -80,7 +81,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "hyperparameters not averaged": {"integrate": False},
 }
 DEFAULT = "default"
-VARIATIONAL = "variational in place of propagation"
+VARIATIONAL, UNCALIBRATED = "variational in place of propagation", "not calibrated"
 
 
 class _RebuiltClassifier(HypergraphGPClassifier):
@@ -89,7 +90,7 @@ class _RebuiltClassifier(HypergraphGPClassifier):
     build: Build
 
     def _blueprint(self, work: Work, **options: Any) -> Blueprint:
-        return _rebuilt(super()._blueprint(work, **options), self.build)
+        return _rebuilt(super()._blueprint(work, **options), self.build, CLASS_LEVEL)
 
 
 class _RebuiltRegressor(HypergraphGPRegressor):
@@ -98,12 +99,12 @@ class _RebuiltRegressor(HypergraphGPRegressor):
     build: Build
 
     def _blueprint(self, work: Work, **options: Any) -> Blueprint:
-        return _rebuilt(super()._blueprint(work, **options), self.build)
+        return _rebuilt(super()._blueprint(work, **options), self.build, LEVEL)
 
 
-def _rebuilt(blueprint: Blueprint, build: Build) -> Blueprint:
+def _rebuilt(blueprint: Blueprint, build: Build, level: float) -> Blueprint:
     (name,) = blueprint.exponents
-    return blueprint._replace(build=lambda spectra, stiff: build(spectra[name], stiff))
+    return blueprint._replace(build=lambda spectra, stiff: build(spectra[name], stiff, level))
 
 
 def _with_build(H: Hypergraph, build: Build, *, classifies: bool) -> Model:
@@ -121,5 +122,6 @@ def variants(H: Hypergraph, *, classifies: bool, num_classes: int = 2) -> dict[s
     if classifies:
         # The probit of many classes has no bound: the softmax stands in for it there.
         likelihood = "probit" if num_classes == 2 else "softmax"
+        found[UNCALIBRATED] = HypergraphGPClassifier(H, calibrate=False, random_state=0)
         found[VARIATIONAL] = HypergraphGPClassifier(H, likelihood=likelihood, inference="variational", random_state=0)
     return found

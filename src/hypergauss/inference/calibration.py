@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from hypergauss.inference.latents import GaussianLatents
-from hypergauss.inference.mixtures import MixedLatents, components
+from hypergauss.inference.mixtures import MixedLatents
 
 #: The range of log T, and the spread of its prior around 0; a probability is not taken below the floor.
 _RANGE, _SPREAD, _FLOOR = (-3.0, 3.0), 0.5, 1e-12
@@ -42,15 +42,17 @@ def held_out_probabilities(latents: GaussianLatents | MixedLatents) -> np.ndarra
     return latents.left_out_probabilities()
 
 
-def temperature_of(latents: GaussianLatents | MixedLatents, codes: np.ndarray) -> float:
-    """Return T for latents given labels, by number: from those whose class has others; 1 where there are none."""
+def temperature_of(latents: GaussianLatents | MixedLatents, codes: np.ndarray, *, by_evidence: bool = False) -> float:
+    """Return T for latents given labels, by number: from those whose class has others; 1 where there are none.
+
+    ``by_evidence`` says that hyperparameters were learned by the evidence of these labels.
+    """
     is_told = np.bincount(codes)[codes] > 1
     if not is_told.any():
         return 1.0
-    are_coupled = any(each.coupling is not None for _, each in components(latents))
     found = held_out_probabilities(latents)
     is_told &= np.isfinite(found[:, 0])  # where labels are many, some are enough
-    return best_temperature(found[is_told], codes[is_told], _FEW if are_coupled else _SPREAD)
+    return best_temperature(found[is_told], codes[is_told], _FEW if by_evidence else _SPREAD)
 
 
 def best_temperature(probabilities: np.ndarray, codes: np.ndarray, spread: float = _SPREAD) -> float:
