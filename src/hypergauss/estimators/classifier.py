@@ -21,10 +21,8 @@ from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_nam
 from hypergauss.estimators.vertices import in_order_of
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
-from hypergauss.inference.calibration import temperature_of
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
-from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, Softmax
@@ -307,24 +305,6 @@ class HypergraphGPClassifier(GrowingClassifier):
             return False
         work = Work(num_labels, "one-hot", num_classes, learns=self.learn)
         return dense_is_affordable(Domain.of(self.H).relations, work, self.rank)
-
-    def _temperature(self, codes: np.ndarray, inference: str) -> float:
-        """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
-        posterior = self.posterior_
-        if isinstance(posterior, SampledLatents):
-            if self.calibrate is True:
-                raise ValueError(
-                    "`calibrate=True` takes sites out again, and draws have none. Got `inference='mcmc'`. Leave one of "
-                    "the two out."
-                )
-            return 1.0
-        is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
-        is_known = inference in ("dirichlet", "one-hot")
-        # Coupled latents are those of more than two classes: timid with the default prior, which is one for all.
-        is_default = is_coupled and not isinstance(self.kernel, Kernel)
-        are_timid = is_known or (self.learn and (is_default or (are_many(self.covariates) and not is_coupled)))
-        wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
-        return temperature_of(posterior, codes) if wanted else 1.0
 
     @property
     def _is_ordinal(self) -> bool:

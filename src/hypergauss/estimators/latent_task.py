@@ -157,7 +157,8 @@ class LatentTask(Task):
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
         found = (self.conditioned(point.learned.model, point.learned.state, point.solver) for _, point in points)
-        return MixedLatents(tuple(found), np.array([weight for weight, _ in points]))
+        weights, evidences = ([*each] for each in zip(*((w, p.learned.log_evidence) for w, p in points), strict=True))
+        return MixedLatents(tuple(found), np.array(weights), np.array(evidences))
 
     def averages(self, attempt: Attempt) -> bool:  # noqa: D102
         # The density of held-out labels is no evidence to weigh hyperparameters by.
