@@ -174,8 +174,8 @@ def main(*, quick: bool) -> None:
     notes.append(
         "There is one sequence, and it was replayed before: the start from 80, and learning again at twice the "
         "memberships in place of twice the legislators (-0.199 nats averaged, -0.178 at the mode), came after a first "
-        "replay from 40 had been seen. Weighing anew came after replays of it had shown how far updates fell behind; it "
-        "has no setting that could have been chosen by them. The targets were not changed."
+        "replay from 40 had been seen. Weighing anew came after replays had shown how far updates fall behind; it has "
+        "no setting that could have been chosen by them. The targets were not changed."
     )
     publish("stream", tables, notes, quick=quick)
 
