@@ -48,9 +48,16 @@ def held(model: HypergraphGPRegressor, row: np.ndarray) -> float:
     counts = np.diff(H.incidence.indptr)
     for weight, part in components(model.posterior_):
         kernel = part.prior.kernel
-        vectors = kernel.spectrum.centred(newcomer_vectors(H, kernel.spectrum, row))
-        typical = np.median(counts[counts > 0])
-        inputs = StandardVertices(np.array([-1]), vectors, np.array([np.count_nonzero(row) / typical]))
+        whole, own = newcomer_vectors(H, kernel.spectrum, row), np.count_nonzero(row)
+        vectors = kernel.spectrum.centred(whole)
+        typical, mean = np.median(counts[counts > 0]), counts.mean()
+        inputs = StandardVertices(
+            np.array([-1]),
+            vectors,
+            np.array([own / typical]),
+            (whole**2).sum(axis=1) - (vectors**2).sum(axis=1),  # what centring has taken out
+            np.array([np.sqrt(own / mean) - np.sqrt(counts / mean).mean()]),
+        )
         cross = kernel.cross(inputs, kernel.inputs(part.sites.rows))
         total += weight * float(part.prior.mean[0] + (cross @ part.dual_weights())[0, 0])
     return total

@@ -4,17 +4,17 @@ With --huge it is the mean at ten million, no more.
 
 N = M, five incidences a vertex, a fifth of the vertices measured (see `benchmarks.planted`), each size in a process of
 its own. The mean is timed at nu = 1.5 and lengthscale 5 (the median of three times, with products between them), as is
-one evaluation of the log evidence with its gradient and curvature; at the largest
-size four hyperparameters and the mean are learned, and standard deviations everywhere come from 64 pathwise draws. One
-product is the median of 21: our own and SciPy's in turn, for their ratio; and each again and again with nothing
-between, as a polynomial has them, for what the mean costs beside its products. Seconds are of the clock, and of all
-cores together in brackets. Targets at a million: the mean at most 1.3 times its products' time, one product at least
-1.5 times as fast as SciPy's on one thread, R2 at least 0.75, memory below 8 GB; exponents from 10^5 on at most 1.15
-(time) and 1.0 (memory). Beside it the Markov form: the mean at nu = 2 (at most 60 products, at most 1.3 times their
-time), a fit with `learn=False` and the mean after it (at most 1.5 times the mean), 64 exact draws, and at the largest
-size a default fit (at most 120 s, R2 at least 0.885, 90% intervals that hold 85 to 95% of the hidden signal), on as
-many draws of the problem as --field is told to. The exponent of SciPy's bare product tells what of it is the machine's
-cache.
+one evaluation of the log evidence with its gradient and curvature; at the largest size four hyperparameters and the
+mean are learned, and standard deviations everywhere come from 64 pathwise draws. One product is the median of 21: our
+own and SciPy's in turn, for their ratio; and each again and again with nothing between, as a polynomial has them, for
+what the mean costs beside its products. Seconds are of the clock, and of all cores together in brackets. Targets at a
+million: the mean at most 1.3 times its products' time, one product at least 1.5 times as fast as SciPy's on one thread,
+R2 at least 0.75, memory below 8 GB; exponents from 10^5 on at most 1.15 (time) and 1.0 (memory). Beside it the Markov
+form: the mean at nu = 2 (at most 60 products, at most 1.3 times their time), a fit with `learn=False` and the mean
+after it (at most 1.5 times the mean), 64 exact draws (60 s), and at the largest size a default fit (at most 120 s, R2
+at least 0.885, 90% intervals that hold 85 to 95% of the hidden signal), on as many draws of the problem as --field is
+told to, intervals on the first. Of these, seconds are of processors. The exponent of SciPy's bare product tells what of
+it is the machine's cache.
 """
 
 from __future__ import annotations
@@ -79,38 +79,57 @@ def draw(sizes: np.ndarray, seconds: dict[str, np.ndarray], memory: np.ndarray) 
 
 
 def field_notes(found: dict[str, Any]) -> list[str]:
-    """Return what the Markov form does at one size."""
-    mean, draws, default = found["mean"], found["std"], found["default"]
-    fixed, covered = found["learn_false"][0] / mean["seconds"][0], default["coverage"][0]
-    within = "met" if COVERED[0] <= covered <= COVERED[1] else "MISSED"
+    """Return what the Markov form does at one size, held against targets by seconds of processors.
+
+    On a machine that does nothing else these are at least those of the clock; where it does, the clock counts others.
+    """
+    mean, draws = found["mean"], found["std"]
+    fixed = found["learn_false"][1] / mean["seconds"][1]
     return [
         f"  Markov form, nu = 2: the mean in {_seconds(mean['seconds'])}, {mean['products']} products "
-        f"({verdict(mean['products'], at_most=MOST_PRODUCTS)}), {mean['ratio'][0]:.2f} times their time by the clock "
-        f"({verdict(mean['ratio'][0], at_most=MOST_RATIO)}), R2 {mean['r2']:.3f}",
+        f"({verdict(mean['products'], at_most=MOST_PRODUCTS)}), {mean['ratio'][1]:.2f} times their processor time "
+        f"({verdict(mean['ratio'][1], at_most=MOST_RATIO)}), R2 {mean['r2']:.3f}",
         f"  fit with learn=False and the mean in {_seconds(found['learn_false'])}, {fixed:.2f} times the mean "
         f"({verdict(fixed, at_most=MOST_FIXED)}); 64 draws in {_seconds(draws['seconds'])} "
-        f"({verdict(draws['seconds'][0], at_most=MOST_DRAWS)}), {draws['products']:,} products",
-        f"  default fit on it in {_seconds(default['seconds'])} "
-        f"({verdict(default['seconds'][0], at_most=MOST_LEARNING)}), {default['products']:,} products with 64 draws: "
-        f"{default['kernel']}, R2 {default['r2']:.3f} ({_at_least(default['r2'], LEAST_FIELD_R2)}), 90% intervals hold "
-        f"{covered:.3f} of the hidden signal ({COVERED[0]:g} to {COVERED[1]:g}: {within})",
+        f"({verdict(draws['seconds'][1], at_most=MOST_DRAWS)}), {draws['products']:,} products",
+        *learning_notes(found["default"]),
     ]
 
 
+def learning_notes(default: dict[str, Any]) -> list[str]:
+    """Return what a default fit does, and its intervals if they were asked for."""
+    notes = [
+        f"  default fit in {_seconds(default['seconds'])} "
+        f"({verdict(default['seconds'][1], at_most=MOST_LEARNING)}), {default['products']:,} products: "
+        f"{default['kernel']}, R2 {default['r2']:.3f} ({_at_least(default['r2'], LEAST_FIELD_R2)})",
+    ]
+    if "coverage" in default:
+        covered = default["coverage"][0]
+        within = "met" if COVERED[0] <= covered <= COVERED[1] else "MISSED"
+        notes.append(
+            f"  90% intervals hold {covered:.3f} of the hidden signal ({COVERED[0]:g} to {COVERED[1]:g}: {within}); "
+            f"64 draws in {_seconds(default['std'])}"
+        )
+    return notes
+
+
 def field(draws: int, *, quick: bool) -> None:
-    """Record what the Markov form does on some draws of the problem."""
+    """Record what the Markov form does on some draws of the problem: all of it on the first, learning on others.
+
+    What is known is kept after each.
+    """
     notes = []
     for seed in range(draws):
-        found = fresh("scale_worker", 4_000 if quick else 1_000_000, "field", seed)
+        found = fresh("scale_worker", 4_000 if quick else 1_000_000, "field-learning" if seed else "field", seed)
         print(json.dumps(found), flush=True)
         notes += [
             f"{found['size']:,} vertices and hyperedges, {found['incidences']:,} incidences, {found['observed']:,} "
             f"observed, draw {seed} (of processors in brackets):",
-            *field_notes(found["markov"]),
+            *(learning_notes(found["markov"]["default"]) if seed else field_notes(found["markov"])),
             f"  peak memory {found['peak_gb']:.2f} GB ({verdict(found['peak_gb'], at_most=MOST_MEMORY)}); load of the "
             f"machine at the end: {os.getloadavg()[0]:.1f} processes want its {os.cpu_count()} cores",
         ]
-    publish("scale --field", [], notes, quick=quick)
+        publish("scale --field", [], notes, quick=quick)
 
 
 def huge(*, quick: bool) -> None:
@@ -121,8 +140,8 @@ def huge(*, quick: bool) -> None:
         f"{found['size']:,} vertices and hyperedges, {found['incidences']:,} incidences, {found['observed']:,} sites",
         f"The operator and the density of eigenvalues in {_seconds(found['spectrum'])}",
         f"The posterior mean at nu = 2 in {_seconds(mean['seconds'])} "
-        f"({verdict(mean['seconds'][0], at_most=MOST_HUGE)}), {mean['products']:,} products, R2 at unobserved vertices "
-        f"{mean['r2']:.3f}, peak memory {found['peak_gb']:.1f} GB "
+        f"(of processors: {verdict(mean['seconds'][1], at_most=MOST_HUGE)}), {mean['products']:,} products, "
+        f"R2 at unobserved vertices {mean['r2']:.3f}, peak memory {found['peak_gb']:.1f} GB "
         f"({verdict(found['peak_gb'], at_most=MOST_HUGE_MEMORY)})",
     ]
     publish("scale --huge", [], notes, quick=quick)

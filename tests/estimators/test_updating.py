@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import multivariate_normal
 
 import hypergauss as hg
 from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, kernels
@@ -12,7 +13,7 @@ from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators.latent_task import LatentTask, kind_of
 from hypergauss.estimators.tasks import How
 from hypergauss.inference import SpectralFeatures
-from hypergauss.inference.calibration import tempered
+from hypergauss.inference.calibration import temperature_of, tempered
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixtures import components
 from hypergauss.solvers import solver_for
@@ -187,6 +188,66 @@ def test_a_new_vertex_has_the_probabilities_that_it_has_after_an_update():
     model.update(H.with_members({H.edges[1]: ["eva"], H.edges[4]: ["eva"], H.edges[2]: ["ida"]}))
     np.testing.assert_allclose(found, model.predict_proba(["eva", "ida"]), atol=1e-7)
     assert predicted.tolist() == model.predict(["eva", "ida"]).tolist()
+
+
+def test_values_of_hyperparameters_are_weighed_by_what_all_data_say_of_them():
+    model = HypergraphGPRegressor(H, random_state=0).fit(OBSERVED, of(OBSERVED))
+    before = components(model.posterior_)
+    again = [*LATER, "eva"]
+    names, values = [*OBSERVED, *again], of([*OBSERVED, *again])
+    at, old = GROWN.vertex_rows(names), H.vertex_rows(OBSERVED)
+    logs = []
+    for (weight, part), noise in zip(before, noises(model), strict=True):
+        found = [
+            multivariate_normal.logpdf(y, np.full(len(y), part.prior.mean[0]), K[np.ix_(i, i)] + noise * np.eye(len(i)))
+            for K, i, y in (
+                (anew(part.prior.kernel, GROWN).gram(), at, values),
+                (anew(part.prior.kernel, H).gram(), old, of(OBSERVED)),
+            )
+        ]
+        logs.append(np.log(weight) + found[0] - found[1])
+    expected = np.exp(np.array(logs) - max(logs))
+    expected = np.sort(expected / expected.sum())[::-1]
+    model.update(GROWN, again, of(again), reweigh=True)
+    kept = model.posterior_.weights
+    assert len(kept) < len(before)
+    assert 0.99 < expected[: len(kept)].sum() < 1  # next to nothing was left out
+    np.testing.assert_allclose(kept, expected[: len(kept)] / expected[: len(kept)].sum(), atol=1e-7)
+
+
+def test_labels_that_say_nothing_new_leave_weights_and_temperature_as_they_were():
+    model = HypergraphGPClassifier(H, random_state=0, max_iterations=20).fit(OBSERVED, labels(OBSERVED, 3))
+    weights, temperature = model.posterior_.weights, model.temperature_
+    model.update(X=OBSERVED[:2], y=labels(OBSERVED[:2], 3), reweigh=True)
+    np.testing.assert_allclose(
+        model.posterior_.weights, np.sort(weights)[::-1][: len(model.posterior_.weights)], atol=0.02
+    )
+    assert model.temperature_ == pytest.approx(temperature, rel=0.02)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_classifier_is_weighed_anew_by_its_approximate_evidence(classes, tmp_path):
+    model = HypergraphGPClassifier(H, random_state=0, max_iterations=20).fit(OBSERVED, labels(OBSERVED, classes))
+    hg.save(model, tmp_path / "model")
+    before = model.posterior_
+    held = hg.load(tmp_path / "model").update(GROWN, LATER, labels(LATER, classes))
+    logs = np.log(before.weights) + held.posterior_.log_evidences - before.log_evidences
+    expected = np.sort(np.exp(logs - logs.max()))[::-1]
+    again = hg.load(tmp_path / "model").update(GROWN, LATER, labels(LATER, classes), reweigh=True)
+    model.update(GROWN, LATER, labels(LATER, classes), reweigh=True)
+    kept = expected[: len(model.posterior_.weights)]
+    np.testing.assert_allclose(model.posterior_.weights, kept / kept.sum(), atol=1e-9)
+    np.testing.assert_allclose(again.predict_proba(NAMES), model.predict_proba(NAMES), atol=1e-12)
+    codes = np.array([list(model.classes_).index(label) for label in model.labels_])
+    expected = temperature_of(model.posterior_, codes) if classes == 3 else 1.0
+    assert model.temperature_ == pytest.approx(expected)
+
+
+def test_an_average_without_its_evidences_is_not_weighed_anew():
+    model = HypergraphGPClassifier(H, random_state=0, max_iterations=20).fit(OBSERVED, labels(OBSERVED, 2))
+    model.posterior_ = model.posterior_._replace(log_evidences=None)  # as of an earlier version's file
+    with pytest.raises(ValueError, match="earlier version"):
+        model.update(X=LATER, y=labels(LATER, 2), reweigh=True)
 
 
 def test_a_given_kernel_grows_with_the_hypergraph():

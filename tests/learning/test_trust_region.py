@@ -149,3 +149,27 @@ def test_a_height_that_is_reached_gives_nothing_up():
         worthless_below=-100.0,
     )
     assert end.converged
+
+
+def test_a_model_that_bends_too_little_is_corrected_by_the_step_that_went_too_far():
+    class Ridge:
+        """-20 x^2 - y^2, of whose first term the model sees an eighth."""
+
+        def __init__(self):
+            self.evaluations = 0
+
+        def __call__(self, theta):
+            self.evaluations += 1
+            gradient, seen = -2 * np.array([20.0, 1.0]) * theta, 2 * np.array([2.5, 1.0])
+
+            def gain(there):
+                s = there - theta
+                return gradient @ s - s @ (seen * s) / 2, gradient - seen * s
+
+            return LocalModel(float(-np.array([20.0, 1.0]) @ theta**2), gradient, gain)
+
+    objective = Ridge()
+    end = climb(objective, [0.8, 0.5], least_gain=1e-6)
+    assert end.converged
+    assert np.allclose(end.theta, 0.0, atol=1e-3)
+    assert objective.evaluations <= 6

@@ -11,6 +11,7 @@ from hypergauss import parameters
 from hypergauss.estimators.tasks import Attempt, Task
 from hypergauss.exceptions import NumericalError
 from hypergauss.learning.curvature import Curvature, curvature_at
+from hypergauss.learning.priors import log_prior, match_priors
 from hypergauss.learning.search import Penalised
 
 #: Exponents of less posterior probability than this are left out, and the lightest points that weigh less together.
@@ -78,11 +79,15 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count
         start += number
     if not found:
         return Averaged((Point(1.0, attempt),), curvature)
-    weights = _truncated(np.array(log_weights))
+    kept, weights = heaviest_of(_truncated(np.array(log_weights)))
+    return Averaged(tuple(Point(float(w), found[i]) for i, w in zip(kept, weights, strict=True)), curvature)
+
+
+def heaviest_of(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which points to keep, the heaviest first, and their weights: without the lightest, next to nothing."""
     order = np.argsort(-weights, kind="stable")
-    kept = order[np.cumsum(weights[order]) - weights[order] < 1 - _WEIGHTLESS]
-    total = weights[kept].sum()
-    return Averaged(tuple(Point(float(weights[i] / total), found[i]) for i in kept), curvature)
+    kept = order[np.cumsum(weights[order]) - weights[order] < (1 - _WEIGHTLESS) * weights.sum()]
+    return kept, weights[kept] / weights[kept].sum()
 
 
 def curvature_of(task: Task, attempt: Attempt) -> Curvature:
@@ -103,7 +108,8 @@ def _moved(task: Task, attempt: Attempt, offset: np.ndarray) -> tuple[Attempt, f
         height = Penalised(objective, model, task.priors_for(model)).value(theta)
     except NumericalError:
         height = -np.inf
-    learned = attempt.learned._replace(model=model, objective=height, state=objective.state)
+    evidence = height - log_prior(model, match_priors(model, task.priors_for(model)))
+    learned = attempt.learned._replace(model=model, log_evidence=evidence, objective=height, state=objective.state)
     return Attempt(learned, attempt.solver), height
 
 

@@ -17,23 +17,18 @@ from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.growing_classifier import GrowingClassifier
 from hypergauss.estimators.labels import check_labels, make_likelihood, numbered, once_each
-from hypergauss.estimators.latent_task import INFERENCES, LatentTask, kind_of, resolved
+from hypergauss.estimators.latent_task import INFERENCES, MEASURED, LatentTask, kind_of, resolved
 from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names
 from hypergauss.estimators.vertices import in_order_of
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.names import as_list
-from hypergauss.inference.calibration import temperature_of
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
-from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, Softmax
 from hypergauss.solvers.choose import Choice, dense_is_affordable
 from hypergauss.solvers.work import Work, coupled_is_affordable
-
-#: Ways to infer that take labels as measurements.
-_MEASURED = ("dirichlet", "one-hot")
 
 
 class HypergraphGPClassifier(GrowingClassifier):
@@ -235,7 +230,7 @@ class HypergraphGPClassifier(GrowingClassifier):
             searches=learns_at_once,
             needs_eigenvectors=self.inference not in ("auto", "variational"),
             # Labels as measurements are around one.
-            level=LEVEL if inference in _MEASURED else CLASS_LEVEL,
+            level=LEVEL if inference in MEASURED else CLASS_LEVEL,
         )
         if blueprint.is_iterative(self.solver):
             likelihood, inference = self._way_by_products(classes, codes, is_field=blueprint.is_markov)
@@ -279,7 +274,7 @@ class HypergraphGPClassifier(GrowingClassifier):
     ) -> tuple[Classification, str]:
         """Return likelihood and inference: as asked for, or as usual where latents can be coupled or cannot."""
         # The probit for many classes has neither an expectation for variational inference nor a mode at hand.
-        is_known = self.inference in _MEASURED
+        is_known = self.inference in MEASURED
         has_probit = is_coupled and not is_variational and not is_known and self.inference != "laplace"
         usual = "probit" if has_probit else "softmax"
         as_counts = is_known or (
@@ -313,25 +308,6 @@ class HypergraphGPClassifier(GrowingClassifier):
             return False
         work = Work(num_labels, "one-hot", num_classes, learns=self.learn)
         return dense_is_affordable(Domain.of(self.H).relations, work, self.rank)
-
-    def _temperature(self, codes: np.ndarray, inference: str) -> float:
-        """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
-        posterior = self.posterior_
-        if isinstance(posterior, SampledLatents):
-            if self.calibrate is True:
-                raise ValueError(
-                    "`calibrate=True` takes sites out again, and draws have none. Got `inference='mcmc'`. Leave one of "
-                    "the two out."
-                )
-            return 1.0
-        is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
-        has_many = are_many(self.covariates) and not is_coupled
-        # The default prior is one for all, and most classes are clearer than it expects.
-        is_default = inference == "ep" and not isinstance(self.kernel, Kernel)
-        are_timid = inference in _MEASURED or (self.learn and (is_default or has_many))
-        wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
-        by_evidence = is_coupled or (self.learn and inference == "ep" and not has_many)
-        return temperature_of(posterior, codes, by_evidence=by_evidence) if wanted else 1.0
 
     @property
     def _is_ordinal(self) -> bool:

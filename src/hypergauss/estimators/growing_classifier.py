@@ -14,12 +14,14 @@ from hypergauss.estimators.grown_relations import Relations
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.labelled import LabelledVertices
 from hypergauss.estimators.labels import with_further
-from hypergauss.estimators.latent_task import resolved
+from hypergauss.estimators.latent_task import MEASURED, resolved
 from hypergauss.estimators.updating import Labelled, labelled_again
 from hypergauss.estimators.vertices import nothing_given
+from hypergauss.inference.calibration import temperature_of
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
 from hypergauss.inference.one_hot import OneHotLatents
+from hypergauss.kernels import Kernel
 
 
 class GrowingClassifier(LabelledVertices):
@@ -30,8 +32,16 @@ class GrowingClassifier(LabelledVertices):
     labels_: pd.Series
     elbo_: float
 
+    calibrate: bool | str
+
     def update(
-        self, H: Relations | None = None, X: Iterable[Any] | None = None, y: Any = None, *, covariates: Any = None
+        self,
+        H: Relations | None = None,
+        X: Iterable[Any] | None = None,
+        y: Any = None,
+        *,
+        covariates: Any = None,
+        reweigh: bool = False,
     ) -> Self:
         """Take in more vertices, hyperedges or labels, hyperparameters held: nothing is learned again.
 
@@ -46,6 +56,8 @@ class GrowingClassifier(LabelledVertices):
             Further labels, of the classes that there are. One that is known already says nothing new.
         covariates : array of shape (N, p) or DataFrame, optional
             Of all vertices, where there are new ones that the model's own table does not have.
+        reweigh : bool
+            As for `HypergraphGPRegressor.update`; and ``temperature_`` is found anew, from all labels.
 
         Examples
         --------
@@ -55,15 +67,19 @@ class GrowingClassifier(LabelledVertices):
         >>> model.update(H.with_edges({"w": ["f", "g"]}), ["e"], ["right"]).predict(["d", "g"]).tolist()
         ['right', 'right']
         """
+        _checks.flag("reweigh", reweigh)
         growth, parameters_now = self._growth(H, covariates)
         labels = self._known("labels_")
         if X is not None or y is not None:
             labels = with_further(labels, X, y, self.classes_)
         elif H is None and covariates is None:
             raise nothing_given()
-        found = self._labelled(growth, labels)
+        codes = _checks.positions(labels.to_numpy(), self.classes_)
+        found, inference = self._labelled(growth, labels, codes, reweigh=reweigh)
         self._keep_grown(growth, parameters_now, found.posterior)
         self.labels_, self.elbo_ = labels, found.log_evidence
+        if reweigh:
+            self.temperature_ = self._temperature(codes, inference)
         return self
 
     def predict_proba_new(self, memberships: Any, *, covariates: Any = None) -> np.ndarray:
@@ -99,8 +115,8 @@ class GrowingClassifier(LabelledVertices):
         most_probable = self.predict_proba_new(memberships, covariates=covariates).argmax(axis=1)
         return self.classes_[most_probable]
 
-    def _labelled(self, growth: Growth, labels: pd.Series) -> Labelled:
-        """Return the latent functions given labels, those from before first."""
+    def _labelled(self, growth: Growth, labels: pd.Series, codes: np.ndarray, *, reweigh: bool) -> tuple[Labelled, str]:
+        """Return the latent functions given labels, those from before first, and how they were inferred."""
         if isinstance(self.posterior_, SampledLatents) or self.batch_size is not None:
             way = "draws" if self.batch_size is None else "mini-batches"
             raise ValueError(f"A model must be conditioned on its labels to be updated. Got one by {way}. Fit again.")
@@ -114,16 +130,33 @@ class GrowingClassifier(LabelledVertices):
                 "'one-hot', usual for many features). Fit again: that takes seconds."
             )
         usual = resolved(self.inference, likelihood, is_variational=is_by_products)
-        return labelled_again(
-            self.posterior_,
-            growth,
-            growth.new.rows(labels.index),
-            _checks.positions(labels.to_numpy(), self.classes_),
-            inference="one-hot" if is_one_hot else usual,
-            asked=self.solver,
+        inference = "one-hot" if is_one_hot else usual
+        rows = growth.new.rows(labels.index)
+        found = labelled_again(
+            self.posterior_, growth, rows, codes, inference=inference, asked=self.solver, reweigh=reweigh
         )
+        return found, inference
+
+    def _temperature(self, codes: np.ndarray, inference: str) -> float:
+        """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
+        posterior = self.posterior_
+        if isinstance(posterior, SampledLatents):
+            if self.calibrate is True:
+                raise ValueError(
+                    "`calibrate=True` takes sites out again, and draws have none. Got `inference='mcmc'`. Leave one of "
+                    "the two out."
+                )
+            return 1.0
+        is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
+        has_many = are_many(self.covariates) and not is_coupled
+        # The default prior is one for all, and most classes are clearer than it expects.
+        is_default = inference == "ep" and not isinstance(self.kernel, Kernel)
+        are_timid = inference in MEASURED or (self.learn and (is_default or has_many))
+        wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
+        by_evidence = is_coupled or (self.learn and inference == "ep" and not has_many)
+        return temperature_of(posterior, codes, by_evidence=by_evidence) if wanted else 1.0
 
     @property
     def _are_measurements(self) -> bool:
         """Whether labels were taken as measurements, by an exact solver."""
-        return self.inference in ("dirichlet", "one-hot") or (self.inference == "auto" and are_many(self.covariates))
+        return self.inference in MEASURED or (self.inference == "auto" and are_many(self.covariates))

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hypergauss import _checks
 from hypergauss.estimators.grown_relations import Relations
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.measured import MeasuredVertices, Predictions
@@ -47,6 +48,7 @@ class GrowingRegressor(MeasuredVertices):
         *,
         noise_variance: Any = None,
         covariates: Any = None,
+        reweigh: bool = False,
     ) -> Self:
         """Take in more vertices, hyperedges or measurements, hyperparameters held: nothing is learned again.
 
@@ -66,6 +68,10 @@ class GrowingRegressor(MeasuredVertices):
             Of each of these, where it was given to `fit`.
         covariates : array of shape (N, p) or DataFrame, optional
             Of all vertices, where there are new ones that the model's own table does not have.
+        reweigh : bool
+            Give the values of the hyperparameters the weights that all data give them, and leave out those that no
+            longer matter, so that what has been seen since counts too, and later updates are quicker. None is added:
+            when one weighs nearly all, it is time to fit again.
 
         Examples
         --------
@@ -75,6 +81,7 @@ class GrowingRegressor(MeasuredVertices):
         >>> model.update(H.with_edges({"w": ["f", "g"]}), ["e"], [2.8]).predict(["d", "g"]).round(2)
         array([2.34, 2.78])
         """
+        _checks.flag("reweigh", reweigh)
         growth, parameters_now = self._growth(H, covariates)
         self._check_can_grow()
         before = self._known("observations_")
@@ -84,7 +91,7 @@ class GrowingRegressor(MeasuredVertices):
             now, log_slope = now.joined(further), log_slope + slope
         elif H is None and covariates is None:
             raise nothing_given()
-        posterior = measured_again(self.posterior_, growth, before, now, self.solver)
+        posterior = measured_again(self.posterior_, growth, before, now, asked=self.solver, reweigh=reweigh)
         self._keep_grown(growth, parameters_now, posterior)
         self.observations_ = now
         self._keep_log_evidence(log_slope)

@@ -32,6 +32,8 @@ from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.markov.solver import MarkovSolver
 
 INFERENCES = ("ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc")
+#: Those that take labels as measurements.
+MEASURED = ("dirichlet", "one-hot")
 _OBJECTIVES: dict[str, type[SiteObjective]] = {
     "ep": PropagationObjective,
     "variational": VariationalObjective,
@@ -76,7 +78,7 @@ class LatentTask(Task):
         self.inference, self.batch_size = inference, batch_size
         if inference == "laplace":
             check_mode(likelihood)
-        if inference in ("dirichlet", "one-hot"):
+        if inference in MEASURED:
             check_softmax(likelihood, inference)
 
     def restricted_to(self, size: int) -> Self:
@@ -157,7 +159,8 @@ class LatentTask(Task):
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
         found = (self.conditioned(point.learned.model, point.learned.state, point.solver) for _, point in points)
-        return MixedLatents(tuple(found), np.array([weight for weight, _ in points]))
+        weights, evidences = ([*each] for each in zip(*((w, p.learned.log_evidence) for w, p in points), strict=True))
+        return MixedLatents(tuple(found), np.array(weights), np.array(evidences))
 
     def averages(self, attempt: Attempt) -> bool:  # noqa: D102
         # The density of held-out labels is no evidence to weigh hyperparameters by.
@@ -198,7 +201,7 @@ def resolved(inference: str, likelihood: Likelihood, *, is_variational: bool) ->
 
 def kind_of(likelihood: Likelihood, inference: str) -> str:
     """Return what an evaluation of the objective does, as `Work` names it."""
-    if inference in ("dirichlet", "one-hot"):
+    if inference in MEASURED:
         return "known" if inference == "dirichlet" else "one-hot"
     if inference != "ep":
         return "variational"

@@ -1,7 +1,13 @@
-"""Conditioning anew after growth: the same hyperparameters, and weights of them, on more vertices or observations.
+r"""Conditioning anew after growth: the same hyperparameters, and weights of them, on more vertices or observations.
 
 Each posterior that is averaged is conditioned again on its kernel's grown spectrum, from where it stood: sites begin
 where they had settled, and solvers that iterate at the earlier mean. Where it ends does not depend on where it began.
+
+On request values of the hyperparameters are weighed anew: with y what was known and y' what is known now,
+
+    p(theta_k | y')  in proportion to  p(theta_k | y) p(y' | theta_k) / p(y | theta_k),
+
+by log evidences that conditioning finds in any case.
 """
 
 from __future__ import annotations
@@ -10,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hypergauss.estimators.averaging import heaviest_of
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.latent_task import LatentTask, kind_of
 from hypergauss.estimators.tasks import How
@@ -38,7 +45,13 @@ class Labelled(NamedTuple):
 
 
 def measured_again(
-    posterior: Posterior | MixedPosterior, growth: Growth, before: Observations, now: Observations, asked: Choice
+    posterior: Posterior | MixedPosterior,
+    growth: Growth,
+    before: Observations,
+    now: Observations,
+    *,
+    asked: Choice,
+    reweigh: bool,
 ) -> Posterior | MixedPosterior:
     """Return the posterior given measurements on the grown vertices.
 
@@ -52,6 +65,8 @@ def measured_again(
         On the old vertices, and on the new ones.
     asked : str or Iterative
         The estimator's solver.
+    reweigh : bool
+        Whether hyperparameters are weighed anew.
     """
     found = []
     for _, part in components(posterior):
@@ -61,7 +76,12 @@ def measured_again(
         prepared = _solver(growth, kernel, now.rows, solver, inducing, asked)
         found.append(prepared.resumed(Prior(kernel, prior.mean), now.sites(noise), part, growth.moved))
     if isinstance(posterior, MixedPosterior):
-        return MixedPosterior(tuple(found), posterior.weights, found[0].log_evidence)
+        weights = posterior.weights
+        if reweigh:
+            evidences = (np.array([part.log_evidence for part in parts]) for parts in (found, posterior.components))
+            kept, weights = _weighed_anew(weights, *evidences)
+            found = [found[at] for at in kept]
+        return MixedPosterior(tuple(found), weights, found[0].log_evidence)
     return found[0]
 
 
@@ -73,6 +93,7 @@ def labelled_again(
     *,
     inference: str,
     asked: Choice,
+    reweigh: bool,
 ) -> Labelled:
     """Return the latent functions given labels on the grown vertices.
 
@@ -88,14 +109,32 @@ def labelled_again(
         How the posterior was found.
     asked : str or Iterative
         The estimator's solver.
+    reweigh : bool
+        Whether hyperparameters are weighed anew.
     """
     found, ahead = [], None
     for _, part in components(posterior):
         settled, ahead = _settled(part, growth, rows, codes, inference, asked, ahead)
         found.append(settled)
     if isinstance(posterior, MixedLatents):
-        return Labelled(MixedLatents(tuple(each.posterior for each in found), posterior.weights), found[0].log_evidence)
+        weights, evidences = posterior.weights, np.array([each.log_evidence for each in found])
+        if reweigh:
+            if posterior.log_evidences is None:
+                raise ValueError(
+                    "A model must know the log evidences of what it averages to be weighed anew. Got one from a file "
+                    "of an earlier version. Fit again, or update with `reweigh=False`."
+                )
+            kept, weights = _weighed_anew(weights, evidences, posterior.log_evidences)
+            found, evidences = [found[at] for at in kept], evidences[kept]
+        parts = tuple(each.posterior for each in found)
+        return Labelled(MixedLatents(parts, weights, evidences), found[0].log_evidence)
     return found[0]
+
+
+def _weighed_anew(weights: np.ndarray, now: np.ndarray, before: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which values to keep, the heaviest first, and their weights, from log evidences now and before."""
+    logs = np.log(weights) + now - before
+    return heaviest_of(np.exp(logs - logs.max()))
 
 
 def _settled(

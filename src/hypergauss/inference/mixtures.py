@@ -87,6 +87,8 @@ class MixedLatents(NamedTuple):
 
     components: tuple[GaussianLatents, ...]
     weights: np.ndarray
+    #: The approximate log evidence of each component, by which further data weigh them anew; files may not have it.
+    log_evidences: np.ndarray | None = None
 
     @property
     def solver(self) -> str:

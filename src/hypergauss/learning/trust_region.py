@@ -4,6 +4,13 @@ Where a trace is estimated with probes, the gradient is smooth in the hyperparam
 the estimated value; a line search that compares the two ends where they begin to disagree. So the top is where the
 gradient vanishes, a step s from gradient g to gradient g' has gained about (g + g')' s / 2, and each step goes to the
 top of the objective's own model of its surroundings, within a box.
+
+That model may be off: an information that holds if the data came from the model says little of data that did not. What
+the gradient differed by after the last step s from what was foreseen there, d, is added as curvature of its own,
+
+    s' E s / 2    with    E = d d' / (d' s),    so that E s = d,
+
+where it bends downwards: a step that went too far so says where the top was.
 """
 
 from __future__ import annotations
@@ -22,8 +29,11 @@ _FIRST_WIDTH, _LARGEST_WIDTH = 1.0, 2.0
 _ACCEPTED, _FORESEEN = 0.1, 0.7
 #: A search whose box has shrunk is unfinished if a wide one would promise so many times the gain that ends it.
 _OUT_OF_REACH = 10.0
-#: By how much the box shrinks after a step that was not taken, and at least grows after one that went as foreseen.
-_SHRINKAGE, _GROWTH = 0.3, 2.0
+#: By how much the box shrinks after a step that was not taken, less where that step corrected the model, and at least
+#: grows after one that went as foreseen.
+_SHRINKAGE, _CORRECTED, _GROWTH = 0.3, 0.5, 2.0
+#: A correction whose direction is further than this from the step's, as a cosine, is left out.
+_LEAST_COSINE = 0.05
 #: A search may be expected to gain this many times what its next step is foreseen to.
 _HOPE = 3.0
 #: Iterations towards the top of a model, which a ridge that hardly rises would have thousands of.
@@ -93,12 +103,12 @@ def climb_by_gradients(
     trace = [here.value]
     if not here.is_finite:
         return Ascent(theta, -np.inf, np.array(trace), False, "the start cannot be evaluated")
-    width = _FIRST_WIDTH
+    width, bend = _FIRST_WIDTH, np.zeros((len(theta), len(theta)))
     for evaluations in range(max_iterations + 1):
-        there, foreseen = _top_within(here, theta, limits, width)
+        there, foreseen = _top_within(_bent(here, theta, bend), theta, limits, width)
         if foreseen < least_gain():
             # A box that has shrunk after steps that failed may see little where there is much.
-            further = _top_within(here, theta, limits, max(width, _FIRST_WIDTH))[1]
+            further = _top_within(_bent(here, theta, bend), theta, limits, max(width, _FIRST_WIDTH))[1]
             if further < _OUT_OF_REACH * least_gain():
                 return Ascent(theta, here.value, np.array(trace), True, "nothing more is to be gained")
             return Ascent(theta, here.value, np.array(trace), False, "no step gains what its gradient promises")
@@ -110,8 +120,9 @@ def climb_by_gradients(
         step = there - theta
         gain = (here.gradient + reached.gradient) @ step / 2 if reached.is_finite else -np.inf
         reach = np.abs(step).max()
+        bend = _missing_bend(step, reached.gradient - here.gain(there)[1])
         if not gain >= _ACCEPTED * foreseen:
-            width = _SHRINKAGE * reach
+            width = reach * (_CORRECTED if bend.any() else _SHRINKAGE)
             continue
         if gain > _FORESEEN * foreseen:
             width = max(width, min(_GROWTH * reach, _LARGEST_WIDTH))
@@ -128,6 +139,28 @@ def _attempt(evaluate: Callable[[np.ndarray], LocalModel], theta: np.ndarray) ->
         return evaluate(theta)
     except NumericalError:
         return LocalModel(np.nan, np.full(len(theta), np.nan), lambda point: (np.nan, np.full(len(point), np.nan)))
+
+
+def _bent(model: LocalModel, theta: np.ndarray, bend: np.ndarray) -> LocalModel:
+    """Return a model around theta with curvature added."""
+    if not bend.any():
+        return model
+
+    def gain(point: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = model.gain(point)
+        slope = bend @ (point - theta)
+        return value + float(slope @ (point - theta)) / 2, gradient + slope
+
+    return model._replace(gain=gain)
+
+
+def _missing_bend(step: np.ndarray, missed: np.ndarray) -> np.ndarray:
+    """Return the curvature by which a model would have foreseen the gradient after a step, if that is downwards."""
+    along = float(missed @ step)
+    # Not so either where the gradient is not a number.
+    if not along < -_LEAST_COSINE * float(np.linalg.norm(missed) * np.linalg.norm(step)):
+        return np.zeros((len(step), len(step)))
+    return np.outer(missed, missed) / along
 
 
 def _top_within(model: LocalModel, theta: np.ndarray, limits: np.ndarray, width: float) -> tuple[np.ndarray, float]:

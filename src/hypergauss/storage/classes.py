@@ -251,7 +251,7 @@ STORED = {
     "MatrixFreeSpectrum": Stored(
         MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest", "estimated_at"), later={"estimated_at": 0}
     ),
-    "MixedLatents": Stored(MixedLatents, ("components", "weights")),
+    "MixedLatents": Stored(MixedLatents, MixedLatents._fields, later={"log_evidences": None}),
     "MixedPosterior": Stored(MixedPosterior, ("components", "weights", "log_evidence")),
     "Mode": Stored(Mode, Mode._fields),
     "MultinomialProbit": Stored(MultinomialProbit, ("num_classes",)),

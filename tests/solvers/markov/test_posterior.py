@@ -73,6 +73,17 @@ def test_a_guess_that_is_right_costs_next_to_nothing():
     assert solver.workspace.num_products - before <= 2 * 2 * 2
 
 
+def test_one_more_measurement_is_as_exact_where_it_is_as_all_of_them_are():
+    own = case(SIZE, 2, outputs=1)
+    sites, prior = own.sites(), own.model.prior()
+    earlier = Sites(sites.rows[1:], sites.mean[1:], sites.variance[1:])
+    before = MarkovSolver(own.model.kernel, earlier.rows).posterior(prior, earlier).mean(everywhere)
+    sites.mean[0] += 3.0  # a measurement that surprises
+    expected = solver_for(own.model.kernel, sites.rows, "dense").posterior(prior, sites).mean(everywhere)
+    found = MarkovSolver(own.model.kernel, sites.rows).posterior(prior, sites, start=before).mean(everywhere)
+    assert np.abs(found - expected).max() < 1e-6 * sites.mean.std()
+
+
 def test_nothing_is_estimated_that_was_not_asked_for():
     own = case(SIZE, 2, outputs=1)
     solver = MarkovSolver(own.model.kernel, own.observations.rows)

@@ -59,9 +59,27 @@ class MarkovPosterior(PathwisePosterior[Workspace]):
 
     @cached_property
     def _mean(self) -> np.ndarray:
-        targets = scattered(self._operator, self.sites.rows, self.sites.mean - self.prior.mean)
-        start = None if self._start is None else self._operator.vector(self._start - self.prior.mean)
-        return self.prior.mean + self._operator.array(self._system.solve(self._precision * targets, start).x)
+        operator = self._operator
+        targets = scattered(operator, self.sites.rows, self.sites.mean - self.prior.mean)
+        if self._start is None:
+            return self.prior.mean + operator.array(self._system.solve(self._precision * targets).x)
+        start = operator.vector(self._start - self.prior.mean)
+        return self.prior.mean + operator.array(self._moved(start, targets))
+
+    def _moved(self, start: Block, targets: Block) -> Block:
+        """Return the mean less the prior's from one that is nearly it: the solution for what that leaves.
+
+        What is new may be at one vertex: there a residual is next to nothing beside all measurements long before the
+        vertex is right. So it is held against the size of a single measurement's, as far as that can be reached.
+        """
+        operator, system = self._operator, self._system
+        left = operator.settle(self._precision * (targets - start) - system.precision_product(start))
+        whole = operator.settle(self._precision * targets)
+        size, total = np.sqrt(operator.fetch([operator.dot(left, left), operator.dot(whole, whole)]).max(axis=1))
+        usual = total / np.sqrt(max(len(self.sites.rows), 1))
+        if float(operator.fetch(abs(left).max())) <= self.options.tolerance * usual:
+            return start
+        return operator.settle(start + system.solve(left, tolerance=min(1.0, system.tolerance * usual / size)).x)
 
     def _estimate(self) -> Estimate:
         targets = self.sites.mean - self.prior.mean
