@@ -60,6 +60,7 @@ def test_xgi_objects_round_trip():
 
 
 def test_weights_of_vertices_go_to_xgi_and_come_back():
+    pytest.importorskip("xgi")
     H = Hypergraph.from_edges({"e": ["a", "b"]}).with_attributes(vertices={"a": {"age": 41}}, vertex_weights={"a": 2.5})
     network = to_xgi(H)
     assert dict(network.nodes["a"]) == {"age": 41, "weight": 2.5}
