@@ -1,9 +1,9 @@
 """Which stored outcomes are older than the code they measured: ``python -m benchmarks.stale``.
 
 Every outcome in ``benchmarks/results`` and ``results`` names the commit of the code that made it. It is stale once
-something has changed since under ``src/hypergauss``, in the folders that its benchmark or study names in ``MEASURES``
-(if it names none, in all from which figures come), or in that module. Nothing is run: a line an outcome says whether
-it stands, and what changed if not.
+something has changed since under ``src/hypergauss``, in the folders or files that its benchmark or study names in
+``MEASURES`` (if it names none, in all from which figures come), or in that module. Nothing is run: a line an outcome
+says whether it stands, and what changed if not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STUDIES = f"{_SOURCES}/experiments"
 
 
 class Outcome(NamedTuple):
-    """A stored outcome, the module that made it, if there is one, and the folders whose code it measured."""
+    """A stored outcome, the module that made it, if there is one, and the folders or files whose code it measured."""
 
     path: str
     module: str | None
@@ -60,7 +60,7 @@ def _module(root: Path, folder: str, stem: str) -> str | None:
 
 
 def measured(source: str) -> tuple[str, ...]:
-    """Return the folders of the package that a module names in ``MEASURES``; none stands for all."""
+    """Return the folders and files of the package that a module names in ``MEASURES``; none stands for all."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and [getattr(target, "id", "") for target in node.targets] == ["MEASURES"]:
             return tuple(ast.literal_eval(node.value))

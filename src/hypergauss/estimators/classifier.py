@@ -26,7 +26,7 @@ from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
-from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, Softmax
+from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.choose import Choice, dense_is_affordable
 from hypergauss.solvers.work import Work, coupled_is_affordable
 
@@ -229,8 +229,7 @@ class HypergraphGPClassifier(GrowingClassifier):
             ),
             searches=learns_at_once,
             needs_eigenvectors=self.inference not in ("auto", "variational"),
-            # Labels as measurements are around one.
-            level=LEVEL if inference in MEASURED else CLASS_LEVEL,
+            level=_level(likelihood, inference),
         )
         if blueprint.is_iterative(self.solver):
             likelihood, inference = self._way_by_products(classes, codes, is_field=blueprint.is_markov)
@@ -309,10 +308,6 @@ class HypergraphGPClassifier(GrowingClassifier):
         work = Work(num_labels, "one-hot", num_classes, learns=self.learn)
         return dense_is_affordable(Domain.of(self.H).relations, work, self.rank)
 
-    @property
-    def _is_ordinal(self) -> bool:
-        return self.likelihood == "ordinal" or isinstance(self.likelihood, OrderedProbit)
-
     def _check_inference(self) -> int | None:
         """Check that the ways to infer that were asked for go together, and return the size of mini-batches."""
         if self.inference == "mcmc":
@@ -344,3 +339,12 @@ class HypergraphGPClassifier(GrowingClassifier):
                 f"{likelihood.num_classes} classes, which has none. Choose 'softmax', or for two classes 'logit' or "
                 "'probit', or leave `inference` out."
             )
+
+
+def _level(likelihood: Classification, inference: str) -> float:
+    """Return the prior variance of a class's level: that of its function, as expected where labels have a noise of one.
+
+    Labels as measurements are around one, thresholds are levels of their own, and robust-max has no noise to go by.
+    """
+    is_around_one = inference in MEASURED or isinstance(likelihood, OrderedProbit | RobustMax)
+    return LEVEL if is_around_one else CLASS_LEVEL

@@ -22,17 +22,18 @@ from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
 from hypergauss.inference.one_hot import OneHotLatents
 from hypergauss.kernels import Kernel
+from hypergauss.likelihoods import OrderedProbit
 
 
 class GrowingClassifier(LabelledVertices):
     """What a fitted classifier can do when more becomes known."""
 
+    likelihood: Any
     inference: str
     batch_size: int | None
+    calibrate: bool | str
     labels_: pd.Series
     elbo_: float
-
-    calibrate: bool | str
 
     def update(
         self,
@@ -150,11 +151,15 @@ class GrowingClassifier(LabelledVertices):
         is_coupled = any(latents.coupling is not None for _, latents in components(posterior))
         has_many = are_many(self.covariates) and not is_coupled
         # The default prior is one for all, and most classes are clearer than it expects.
-        is_default = inference == "ep" and not isinstance(self.kernel, Kernel)
+        is_default = inference == "ep" and not isinstance(self.kernel, Kernel) and not self._is_ordinal
         are_timid = inference in MEASURED or (self.learn and (is_default or has_many))
         wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
         by_evidence = is_coupled or (self.learn and inference == "ep" and not has_many)
         return temperature_of(posterior, codes, by_evidence=by_evidence) if wanted else 1.0
+
+    @property
+    def _is_ordinal(self) -> bool:
+        return self.likelihood == "ordinal" or isinstance(self.likelihood, OrderedProbit)
 
     @property
     def _are_measurements(self) -> bool:
