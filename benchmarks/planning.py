@@ -19,6 +19,7 @@ import numpy as np
 from benchmarks.common import command_line, publish, table, timed
 from hypergauss import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.datasets import make_planted_hypergraph
+from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.fitting import Fitted
 from hypergauss.solvers import costs
 
@@ -96,7 +97,12 @@ def compare(shape: Shape) -> tuple[float, float, Any]:
         model = HypergraphGPClassifier(planted.hypergraph, **options)
     plans: list[Fitted] = []
     keep = model._keep
-    model._keep = lambda blueprint, fitted: (plans.append(fitted), keep(blueprint, fitted))  # type: ignore[method-assign]
+
+    def watched(blueprint: Blueprint, fitted: Fitted, *arguments: Any, **options: Any) -> None:
+        plans.append(fitted)
+        keep(blueprint, fitted, *arguments, **options)
+
+    model._keep = watched  # type: ignore[method-assign]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         measured, _ = timed(model.fit, rows, y[rows])
