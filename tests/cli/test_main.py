@@ -33,3 +33,28 @@ def test_an_interrupt_while_garbage_is_collected_is_not_lost(listening, monkeypa
     assert cli.main(["demo"]) == 130
     assert time.monotonic() - start < 10
     assert "Interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "becomes", [ImportError("a library says it is broken"), AttributeError("half a module"), OSError()]
+)
+def test_an_interrupt_that_a_library_makes_another_error_of_is_one(listening, monkeypatch, capsys, becomes):
+    def work(options):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise becomes from None
+
+    monkeypatch.setattr("hypergauss.cli.studies.demo", work)
+    assert cli.main(["demo"]) == 130
+    assert capsys.readouterr().err.startswith("Interrupted")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_same_errors_without_an_interrupt_are_what_they_are(listening, monkeypatch, capsys):
+    def work(options):
+        raise ImportError("no such package")
+
+    monkeypatch.setattr("hypergauss.cli.studies.demo", work)
+    assert cli.main(["demo"]) == 1
+    assert "no such package" in capsys.readouterr().err

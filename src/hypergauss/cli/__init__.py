@@ -12,7 +12,9 @@ from _thread import interrupt_main
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from threading import Timer, main_thread
+from signal import default_int_handler
+from threading import Timer, current_thread, main_thread
+from types import FrameType
 from typing import Any
 
 from hypergauss._progress import displayed
@@ -29,25 +31,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
     module, function = options.command
     # Where its cache can be kept is no matter of ours: without a writable home it does without.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    interrupts = _Interrupts()
     try:
-        with _no_interrupt_lost(), _plain_warnings():
+        with interrupts, _plain_warnings():
             with displayed("starting", lines=False):
                 command = getattr(import_module(f"hypergauss.cli.{module}"), function)
             command(options)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("Interrupted. Nothing half-written was left behind.", file=sys.stderr)  # noqa: T201
-        return 130
-    except BrokenPipeError:  # what reads the output has had enough
+    except (KeyboardInterrupt, Exception) as error:
+        # What is interrupted while it is imported may say that it is broken.
+        if isinstance(error, KeyboardInterrupt) or interrupts.have_come:
+            print("Interrupted. Nothing half-written was left behind.", file=sys.stderr)  # noqa: T201
+            return 130
+        return _exit_code(error)
+    return 0
+
+
+def _exit_code(error: Exception) -> int:
+    """Say what went wrong, if it is for a user to mend, and return the exit code."""
+    if isinstance(error, BrokenPipeError):  # what reads the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
+    if isinstance(error, OSError):
         print(f"hypergauss: {_said(error)}", file=sys.stderr)  # noqa: T201
         return 1
-    except (ValueError, TypeError, ImportError, HypergaussError, MemoryError) as error:
+    if isinstance(error, ValueError | TypeError | ImportError | HypergaussError | MemoryError):
         print(f"hypergauss: {error or type(error).__name__}", file=sys.stderr)  # noqa: T201
         return 1
-    return 0
+    raise error
 
 
 def _said(error: OSError) -> str:
@@ -63,22 +74,35 @@ def _said(error: OSError) -> str:
     return str(error)
 
 
-@contextmanager
-def _no_interrupt_lost() -> Iterator[None]:
-    """Repeat a Ctrl-C that arrives where nothing can be raised, such as while garbage is collected."""
-    otherwise = sys.unraisablehook
+class _Interrupts:
+    """Loses no Ctrl-C: remembers that one came, whatever becomes of it, and repeats it where nothing can be raised."""
 
-    def hook(unraisable: Any) -> None:
+    def __init__(self) -> None:
+        self.have_come = False
+
+    def __enter__(self) -> None:
+        self.unraisable = sys.unraisablehook
+        sys.unraisablehook = self._repeat
+        # Whoever has set a handler of their own, and any other thread, keeps theirs.
+        self.is_ours = current_thread() is main_thread() and signal.getsignal(signal.SIGINT) is default_int_handler
+        if self.is_ours:
+            signal.signal(signal.SIGINT, self._remember)
+
+    def __exit__(self, *_: object) -> None:
+        sys.unraisablehook = self.unraisable
+        if self.is_ours:
+            signal.signal(signal.SIGINT, default_int_handler)
+
+    def _remember(self, number: int, frame: FrameType | None) -> None:
+        self.have_come = True
+        default_int_handler(number, frame)
+
+    def _repeat(self, unraisable: Any) -> None:
+        """Such as while garbage is collected."""
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             Timer(0.05, _interrupt).start()
         else:
-            otherwise(unraisable)
-
-    sys.unraisablehook = hook
-    try:
-        yield
-    finally:
-        sys.unraisablehook = otherwise
+            self.unraisable(unraisable)
 
 
 @contextmanager
