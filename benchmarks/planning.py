@@ -23,6 +23,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.fitting import Fitted
 from hypergauss.solvers import costs
 
+MEASURES = ("estimators", "hypergraph", "inference", "kernels", "learning", "likelihoods", "solvers", "spectrum")
 #: The largest factor between prediction and measurement.
 FACTOR = 4.0
 

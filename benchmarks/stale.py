@@ -19,8 +19,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 _SOURCES = "src/hypergauss"
 _COMMIT = re.compile(r"code\s+of\s+commit\s+([0-9a-f]{7,40})(\+?)")
-#: Thin faces, and studies, each of which is watched with its own outcome alone.
-_FACES = ("cli", "experiments", "interop", "plotting", "report")
+#: Thin faces; studies, each of which is watched with its own outcome alone; and what a fit is predicted to take, which
+#: `planning` watches.
+_FACES = ("cli", "experiments", "interop", "plotting", "report", "solvers/costs.py")
 _STUDIES = f"{_SOURCES}/experiments"
 
 
