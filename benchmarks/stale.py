@@ -19,9 +19,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 _SOURCES = "src/hypergauss"
 _COMMIT = re.compile(r"code\s+of\s+commit\s+([0-9a-f]{7,40})(\+?)")
-#: Thin faces; studies, each of which is watched with its own outcome alone; and what a fit is predicted to take, which
-#: `planning` watches.
-_FACES = ("cli", "experiments", "interop", "plotting", "report", "solvers/costs.py")
+#: Thin faces; studies, each of which is watched with its own outcome alone; what a fit is predicted to take, which
+#: `planning` watches; and the version's name.
+_FACES = ("cli", "experiments", "interop", "plotting", "report", "solvers/costs.py", "_version.py")
 _STUDIES = f"{_SOURCES}/experiments"
 
 
