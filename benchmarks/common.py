@@ -98,9 +98,11 @@ def median(outcomes: Iterable[Mapping[str, Any]], key: str) -> float:
     return statistics.median(outcome[key] for outcome in outcomes)
 
 
-def verdict(value: float, *, at_most: float) -> str:
-    """Say whether a figure meets its target."""
-    return f"at most {at_most:.3g}: {'met' if value <= at_most else 'MISSED'}"
+def verdict(value: float, *, at_most: float | None = None, at_least: float | None = None) -> str:
+    """Say whether a figure meets its target, a highest or a lowest value."""
+    if at_most is not None:
+        return f"at most {at_most:.3g}: {'met' if value <= at_most else 'MISSED'}"
+    return f"at least {at_least:.4g}: {'met' if at_least is not None and value >= at_least else 'MISSED'}"
 
 
 def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:

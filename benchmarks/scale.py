@@ -48,10 +48,6 @@ def _slope(sizes: np.ndarray, values: np.ndarray) -> float:
     return float(np.polyfit(np.log(sizes[late]), np.log(values[late]), 1)[0])
 
 
-def _at_least(value: float, least: float) -> str:
-    return f"at least {least:g}: {'met' if value >= least else 'MISSED'}"
-
-
 def draw(sizes: np.ndarray, seconds: dict[str, np.ndarray], memory: np.ndarray) -> None:
     """Write the figure results/scale.png: seconds by the clock, and peak memory."""
     mpl.rcParams.update({"font.size": 11, "axes.spines.top": False, "axes.spines.right": False})
@@ -101,7 +97,7 @@ def learning_notes(default: dict[str, Any]) -> list[str]:
     notes = [
         f"  default fit in {_seconds(default['seconds'])} "
         f"({verdict(default['seconds'][1], at_most=MOST_LEARNING)}), {default['products']:,} products: "
-        f"{default['kernel']}, R2 {default['r2']:.3f} ({_at_least(default['r2'], LEAST_FIELD_R2)})",
+        f"{default['kernel']}, R2 {default['r2']:.3f} ({verdict(default['r2'], at_least=LEAST_FIELD_R2)})",
     ]
     if "coverage" in default:
         covered = default["coverage"][0]
@@ -203,12 +199,12 @@ def main(*, quick: bool) -> None:
         f"  the mean costs {ratio[0]:.2f} times its products by the clock, {ratio[1]:.2f} in processor time "
         f"({verdict(ratio[0], at_most=MOST_RATIO)})",
         f"  one product, made in turn with SciPy's, is {speed[0]:.2f} times as fast by the clock "
-        f"({_at_least(speed[0], LEAST_SPEED)}), "
+        f"({verdict(speed[0], at_least=LEAST_SPEED)}), "
         f"{single[0]:.2f} in single precision; in processor time {speed[1]:.2f} and {single[1]:.2f}",
         f"  learned in {_seconds(learning['seconds'])}, {learning['evaluations']} evaluations: {learned}; log evidence "
         f"{learning['log_evidence']:,.0f} +- {learning['standard_error']:.1f}",
         f"  mean in {_seconds(largest['final_mean']['seconds'])}, R2 at unobserved vertices "
-        f"{largest['final_mean']['r2']:.3f} ({_at_least(largest['final_mean']['r2'], LEAST_R2)}); "
+        f"{largest['final_mean']['r2']:.3f} ({verdict(largest['final_mean']['r2'], at_least=LEAST_R2)}); "
         f"{largest['mean']['r2']:.3f} before learning",
         f"  standard deviations in {_seconds(largest['std']['seconds'])}; 90% intervals hold "
         f"{largest['std']['coverage'][1]:.3f} of new measurements, and {largest['std']['coverage'][0]:.3f} of the "
