@@ -145,7 +145,7 @@ def main(*, quick: bool) -> None:
     notes = [
         *(_beside(ours, label, seconds, error) for label, seconds, error, _ in theirs),
         f"The exact posterior mean has R2 {problem.r2(exact):.3f}. A small error is not a better prediction of the "
-        "signal: it is the model that was asked for."
+        "signal: it is the model that was asked for.",
     ]
     publish("approximations", [table("Posterior mean against time", columns, rows)], notes, quick=quick)
     if not quick:
