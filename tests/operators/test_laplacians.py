@@ -128,6 +128,14 @@ def test_vertices_that_meet_are_put_side_by_side(monkeypatch):
     assert not np.array_equal(ordered.enter(X), X)
 
 
+@pytest.mark.parametrize("number", [1, 8, 21])
+def test_the_nearest_centre_is_found_a_few_at_a_time(number):
+    X, centres = block(200, 5), block(number, 5, seed=1)
+    centres[-1] = centres[0]  # of two as near, the first
+    distances = ((X[:, None] - centres) ** 2).sum(axis=2)
+    assert np.array_equal(ordering._nearest(X, centres), distances.argmin(axis=1))
+
+
 @pytest.mark.parametrize("sizes", [[], [1] * 5, [3], [90] * 2])
 def test_a_hypergraph_with_little_in_it_can_be_ordered_too(monkeypatch, sizes):
     monkeypatch.setattr(ordering, "_WORTH_ORDERING", 10)

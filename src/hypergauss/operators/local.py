@@ -46,6 +46,7 @@ class LocalLaplacian(LaplacianOperator):
         order = order_of(plain, np.diff(A.indptr)) if reorder else None
         if order is None:
             return plain
+        del plain  # copies of A, of which there would be as many again
         A = A[order]
         edges = edge_order(A)
         A = sp.csr_array(A[:, edges])

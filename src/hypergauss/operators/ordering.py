@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from hypergauss.operators.base import LaplacianOperator
+from hypergauss.operators.base import Block, LaplacianOperator
+from hypergauss.operators.blocks import column_slices
 
 #: Random vectors, products that smooth them, groups that are told apart, and vertices that found the groups.
 _VECTORS, _SMOOTHINGS, _GROUPS, _SAMPLE = 8, 12, 64, 20_000
@@ -57,9 +58,21 @@ def order_of(operator: LaplacianOperator, degrees: np.ndarray, seed: int = 0) ->
     centres = KMeans(number, n_init=1, max_iter=20, random_state=seed).fit(sample).cluster_centers_
     if number > 1:
         centres = centres[leaves_list(linkage(centres, "average", optimal_ordering=True))]
-    # The nearest centre c has the least |c|^2 / 2 - c'x.
-    groups = ((centres**2).sum(axis=1) / 2 - relative @ centres.T).argmin(axis=1)
-    return np.lexsort((degrees, operator.array(groups[:, None])[:, 0]))
+    return np.lexsort((degrees, operator.array(_nearest(relative, centres)[:, None])[:, 0]))
+
+
+def _nearest(X: Block, centres: np.ndarray) -> Block:
+    """Return which centre c is nearest to each row x, the one with the least |c|^2 / 2 - c'x.
+
+    A few centres at a time: against all of them at once, a million rows would take half a gigabyte.
+    """
+    nearest, least = np.zeros((), dtype=int), np.full((), np.inf)
+    for some in column_slices(len(centres), _VECTORS):
+        distances = (centres[some] ** 2).sum(axis=1) / 2 - X @ centres[some].T
+        own = distances.min(axis=1)
+        nearest = np.where(own < least, some.start + distances.argmin(axis=1), nearest)
+        least = np.minimum(own, least)
+    return nearest
 
 
 def edge_order(A: sp.csr_array) -> np.ndarray:
