@@ -6,11 +6,15 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from hypergauss.operators import Block, column_slices, scattered
+from hypergauss.kernels import Matern
+from hypergauss.operators import Block, LocalLaplacian, column_slices, scattered
 from hypergauss.solvers.markov.determinant import log_determinant
+from hypergauss.solvers.markov.newcomers import MOST_NU, Ground, Newcomers
 from hypergauss.solvers.markov.system import System, Workspace
 from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
+from hypergauss.spectrum import MatrixFreeSpectrum
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
 _MARGIN = 0.1
@@ -48,6 +52,27 @@ class MarkovPosterior(PathwisePosterior[Workspace]):
         at_sites = self.sites.rows
         parts = [self._operator.array(self._columns(rows[some]), at_sites).T for some in column_slices(len(rows))]
         return (np.vstack(parts) if parts else np.zeros((0, len(at_sites)))) / self.sites.variance
+
+    def of_new_vertices(self, memberships: sp.csr_array, edge_weights: np.ndarray) -> Newcomers | None:
+        """Return what is known of vertices that are new, by what they change around them; None for other operators."""
+        operator, spectrum = self._operator, self.prior.kernel.spectrum  # type: ignore[attr-defined]
+        is_known = (
+            type(self.prior.kernel) is Matern
+            and isinstance(operator, LocalLaplacian)
+            and operator.has_incidence
+            and operator.null is not None
+            and operator.parts[0][0].shape[1] == memberships.shape[1]
+            # Else degrees change with sizes, and who shares any hyperedge with a member is met as well.
+            and spectrum.size_exponent == 0
+            and isinstance(spectrum, MatrixFreeSpectrum)
+            and spectrum.keeps_density(memberships.shape[0] + memberships.nnz)
+            and self._system.field.nu <= MOST_NU
+        )
+        return Newcomers(self._ground, memberships, edge_weights, self.options) if is_known else None
+
+    @cached_property
+    def _ground(self) -> Ground:
+        return Ground.of(self._operator, self.prior, self.sites, self._mean)  # type: ignore[arg-type]
 
     @cached_property
     def _system(self) -> System:
