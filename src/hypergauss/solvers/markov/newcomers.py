@@ -15,7 +15,8 @@ Approximations that leave r_d and r_g of them give, with the preconditioner D in
 
 whose errors r_g' (B+^-1 - D^-1) r_d and r_g' (B+^-1 - D^-1) r_g are products of what both leave: two digits of each
 give four. They are taken to be at most |r_g|' D^-1 |r_d|, in which no signs cancel, times what D^-1 B+ may be so badly
-conditioned by that this does not make up for it: its eigenvalues may be as small as 1 / (s D), but only few are. Both systems are solved on the vertices around v, hop by hop further, and on all vertices where that is not enough.
+conditioned by that this does not make up for it: its eigenvalues may be as small as 1 / (s D), but only few are. Both
+systems are solved on the vertices around v, hop by hop further, and on all vertices where that is not enough.
 """
 
 from __future__ import annotations
