@@ -90,12 +90,16 @@ class Ground(NamedTuple):
 
 
 class _Change(NamedTuple):
-    """Columns of A at the hyperedges that are joined, as rows, before and after: at their members and new vertices."""
+    """Delta+ - Delta = C' diag(signs) C: C has columns of A at the hyperedges that are joined, before and after.
+
+    They are as long as there are ``spots``, members of these hyperedges inside and new vertices, N, N + 1, ...
+    """
 
     num_new: int
-    spots: np.ndarray  # inside; the new vertices are N, N + 1, ...
-    before: sp.csr_array
-    after: sp.csr_array
+    spots: np.ndarray
+    C: sp.csr_array
+    transpose: sp.csr_array
+    signs: np.ndarray  # (2k, 1)
 
     @classmethod
     def of(cls, operator: LocalLaplacian, memberships: sp.csr_array, edge_weights: np.ndarray) -> _Change:
@@ -115,13 +119,13 @@ class _Change(NamedTuple):
         shrunk = columns.data * np.repeat(np.sqrt(sizes / grown), np.diff(columns.indptr))
         after = sp.csr_array((shrunk, columns.indices, columns.indptr), shape=columns.shape)
         spots = np.append(members, operator.size + np.arange(memberships.shape[0]))
-        before = sp.hstack([columns, sp.csr_array(own.shape)], format="csr")
-        after = sp.hstack([after, own], format="csr")
-        return cls(memberships.shape[0], spots, sp.csr_array(before), sp.csr_array(after))
+        C = sp.csr_array(sp.block_array([[columns, sp.csr_array(own.shape)], [after, own]], format="csr"))
+        signs = np.repeat([1.0, -1.0], len(joined))[:, None]
+        return cls(memberships.shape[0], spots, C, sp.csr_array(C.T), signs)
 
     def product(self, X: np.ndarray) -> np.ndarray:
         """Return (Delta+ - Delta) X at the spots, from X there."""
-        return np.asarray(self.before.T @ (self.before @ X) - self.after.T @ (self.after @ X))
+        return np.asarray(self.transpose @ (self.signs * (self.C @ X)))
 
 
 class _Hops:
@@ -189,7 +193,7 @@ class _Part(_Place):
 
     def __init__(self, ground: Ground, change: _Change, members: np.ndarray, columns: sp.csr_array) -> None:
         N, m = ground.operator.size, change.num_new
-        self.members, self._columns = np.append(members, N + np.arange(m)), columns
+        self.members, self._columns, self._rows = np.append(members, N + np.arange(m)), columns, columns.T
         super().__init__(ground, change, np.searchsorted(self.members, change.spots), ground.precision[members])
 
     @classmethod
@@ -199,9 +203,9 @@ class _Part(_Place):
         return cls(ground, change, members, _on_met(A[members])[1])
 
     def before(self, X: np.ndarray) -> np.ndarray:
-        c, rows = self.field.c, self._columns.T
+        c = self.field.c
         # SciPy's kernel for one vector is quicker than that for several.
-        moved = np.stack([self._columns @ (rows @ column) for column in X.T], axis=1)
+        moved = np.stack([self._columns @ (self._rows @ column) for column in X.T], axis=1)
         return (1.0 + 1.0 / c) * X - moved / c
 
     def embedded(self, X: np.ndarray, there: np.ndarray) -> np.ndarray:
