@@ -46,6 +46,10 @@ _MOST_SOLVED, _MOST_LOOKED_AT = 0.15, 0.04
 _PART_MARGIN = 0.25
 #: How many times the root of the condition number must be for signs that cancel not to make up for it.
 _CANCELS = 5.0
+#: Residuals that are this small beside the largest are not felt, others are met where they are if so few.
+_FELT, _FEW = 1e-3, 50
+#: Relative residual of what is found around them.
+_NEARLY = 0.002
 
 
 class Ground(NamedTuple):
@@ -100,6 +104,12 @@ class _Change(NamedTuple):
     C: sp.csr_array
     transpose: sp.csr_array
     signs: np.ndarray  # (2k, 1)
+
+    @classmethod
+    def none(cls) -> _Change:
+        """Return no change."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(0, nothing, sp.csr_array((0, 0)), sp.csr_array((0, 0)), np.zeros((0, 1)))
 
     @classmethod
     def of(cls, operator: LocalLaplacian, memberships: sp.csr_array, edge_weights: np.ndarray) -> _Change:
@@ -389,6 +399,26 @@ class Newcomers:
         units = np.zeros((len(place.precision), self._change.num_new))
         units[-self._change.num_new :] = np.eye(self._change.num_new)
         return np.hstack([place.leftover(self.ground.powers, left), units])
+
+
+def nearly(ground: Ground) -> np.ndarray | None:
+    """Return nearly B^-1 r, inside, for what is left at few vertices, r = ``ground.left``, or None if these are many.
+
+    It is the solution on the vertices around them, from which conjugate gradients on all have less far to go.
+    """
+    size = np.abs(ground.left).max(axis=1)
+    felt = np.flatnonzero(size > _FELT * size.max())
+    members = None if len(felt) > _FEW else _Hops(ground.operator, felt).within(_FIRST_HOPS + 2, _MOST_SOLVED)
+    if members is None:
+        return None
+    members = np.union1d(members, felt)  # those without hyperedges too
+    part = _Part.of(ground, _Change.none(), members)
+    left = ground.left[members]
+    descent = _Descent(part, np.zeros_like(left), left)
+    enough = _NEARLY * descent.norms
+    while (descent.norms > enough).any():
+        descent.advance()
+    return part.embedded(descent.x, np.arange(ground.operator.size))
 
 
 def _met(rows: sp.csr_array) -> np.ndarray:

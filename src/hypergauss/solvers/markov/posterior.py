@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypergauss.kernels import Matern
 from hypergauss.operators import Block, LocalLaplacian, column_slices, scattered
 from hypergauss.solvers.markov.determinant import log_determinant
-from hypergauss.solvers.markov.newcomers import MOST_NU, Ground, Newcomers
+from hypergauss.solvers.markov.newcomers import MOST_NU, Ground, Newcomers, nearly
 from hypergauss.solvers.markov.system import System, Workspace
 from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
 from hypergauss.spectrum import MatrixFreeSpectrum
@@ -104,7 +104,17 @@ class MarkovPosterior(PathwisePosterior[Workspace]):
         usual = total / np.sqrt(max(len(self.sites.rows), 1))
         if float(operator.fetch(abs(left).max())) <= self.options.tolerance * usual:
             return start
-        return operator.settle(start + system.solve(left, tolerance=min(1.0, system.tolerance * usual / size)).x)
+        found = system.solve(left, self._nearly(left), min(1.0, system.tolerance * usual / size))
+        return operator.settle(start + found.x)
+
+    def _nearly(self, left: Block) -> Block | None:
+        """Return where to begin with a system, shape (N, L), where but few vertices have anything left."""
+        operator, field = self._operator, self._system.field
+        if not (isinstance(operator, LocalLaplacian) and operator.has_incidence):
+            return None
+        precision, inside = operator.enter(self._precision), operator.enter(left)
+        found = nearly(Ground(operator, field, precision, field.mean_eigenvalue(), [], inside, self.prior.mean))
+        return None if found is None else operator.leave(found)
 
     def _estimate(self) -> Estimate:
         targets = self.sites.mean - self.prior.mean
