@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph, assembly
-from hypergauss.hypergraph.names import plain
+from hypergauss.hypergraph.names import locate, plain
 
 Relation = Hypergraph | Graph
 #: One relation, or several by name.
@@ -79,10 +78,11 @@ def with_newcomers(H: Relations, memberships: Any) -> tuple[Relations, list[Any]
 def newcomers_rows(H: Hypergraph, memberships: Any) -> sp.csr_array:
     """Return the rows r(v, .) of new vertices, shape (m, M), in their order."""
     by_edge, names = _by_edge(H, memberships)
-    found = assembly.of_members(by_edge, names).incidence
-    entries = sp.coo_array(found)
+    found = assembly.of_members(by_edge, names)
+    entries = sp.coo_array(found.incidence)
     kept = entries.data > 0
-    columns = H.edges.get_indexer(list(by_edge)) if by_edge else np.zeros(0, dtype=np.int64)
+    owner = f"the {H.num_edges:,} hyperedges"
+    columns = locate(H.edges, found.edges, argument="memberships", owner=owner, cure="See `edges`.")
     places = entries.row[kept], columns[entries.col[kept]]
     return sp.csr_array((entries.data[kept], places), shape=(len(names), H.num_edges))
 

@@ -87,7 +87,7 @@ def test_a_new_vertex_is_predicted_as_by_conditioning_on_the_grown_hypergraph(H,
 
 @pytest.mark.parametrize("share", [0.0, 1.0], ids=["on all vertices", "on the vertices around"])
 def test_parts_and_the_whole_lead_to_the_same(share, monkeypatch):
-    monkeypatch.setattr(newcomers, "_MOST_SOLVED", share)
+    monkeypatch.setattr(newcomers, "MOST_SOLVED", share)
     monkeypatch.setattr(newcomers, "_MOST_LOOKED_AT", share)
     for nu in (1, 2, 3):
         check(posterior_of(PLANTED, nu), PLANTED, [{PLANTED.edges[j]: 1.0 for j in (3, 50, 400)}])
@@ -145,7 +145,7 @@ def test_products_of_a_mean_where_everything_is_near():
 
 
 def test_a_system_that_does_not_settle_says_so(monkeypatch):
-    monkeypatch.setattr(newcomers, "_MOST_SOLVED", 0.0)
+    monkeypatch.setattr(newcomers, "MOST_SOLVED", 0.0)
     posterior = posterior_of(PLANTED)
     posterior.mean(np.arange(1))
     rows = rows_of(PLANTED, [{PLANTED.edges[0]: 1.0}])
