@@ -481,6 +481,29 @@ def test_a_density_by_probes_stays_while_growth_is_small_and_answers_are_those_o
     assert model.posterior_.prior.kernel.spectrum.density is not spectrum.density
 
 
+@pytest.mark.parametrize("transform", ["none", "log"])
+def test_a_new_vertex_of_a_large_field_is_predicted_as_after_an_update(transform):
+    members = make_planted_hypergraph(1_100, 900, random_state=6).hypergraph
+    # Names that are tuples, and memberships with numbers.
+    H = Hypergraph.from_edges({("edge", e): members.members(e) for e in members.edges}, vertices=members.vertices)
+    kernel = kernels.Matern(Spectrum.matrix_free(H), nu=2.0, lengthscale=2.0)
+    model = HypergraphGPRegressor(H, kernel, learn=False, transform=transform, solver=hg.Markov(tolerance=1e-8))
+    model.fit(H.vertices[:300], np.exp(np.sin(np.arange(300.0))))
+    given = {"eva": [("edge", 4), ("edge", 7)], "ida": {("edge", 7): 2.0, ("edge", 9): 0.0}}
+    before = model.posterior_
+    mean, std = model.predict_new(given, return_std=True)
+    alone = model.predict_new(given)
+    assert model.posterior_ is before
+    with pytest.raises(ValueError, match="`memberships` must be in hyperedges that the model knows"):
+        model.predict_new({"eva": [("edge", -1)]})
+    with pytest.raises(ValueError, match="must be of new vertices"):
+        model.predict_new({0: [("edge", 1)]})
+    grown = H.with_members({("edge", 4): ["eva"], ("edge", 7): {"eva": 1.0, "ida": 2.0}})
+    expected = model.update(grown).predict(["eva", "ida"], return_std=True)
+    np.testing.assert_allclose((mean, std), expected, rtol=1e-6)
+    np.testing.assert_allclose(alone, mean, rtol=1e-6)
+
+
 def test_new_vertices_have_calibrated_probabilities():
     model = HypergraphGPClassifier(H, calibrate=True, likelihood="softmax", random_state=0, max_iterations=10)
     model.fit(OBSERVED, labels(OBSERVED, 3))

@@ -7,15 +7,18 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
-from hypergauss.estimators.grown_relations import Relations
+from hypergauss.estimators.grown_relations import Relations, newcomers_rows
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.measured import MeasuredVertices, Predictions
 from hypergauss.estimators.updating import measured_again
 from hypergauss.estimators.vertices import half_given, in_order_of, nothing_given
+from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import as_list
 from hypergauss.likelihoods.transforms import TRANSFORMS
+from hypergauss.solvers.base import Posterior
 from hypergauss.solvers.sites import Observations, check_observations
 
 
@@ -168,6 +171,13 @@ class GrowingRegressor(MeasuredVertices):
         >>> model.predict_new({"g": ["y", "z"], "h": ["x"]}).round(2)
         array([2.63, 1.11])
         """
+        check_is_fitted(self)
+        self._check_can_grow()
+        if covariates is None and isinstance(self.H, Hypergraph) and isinstance(self.posterior_, Posterior):
+            rows = newcomers_rows(self.H, memberships)
+            found = self.posterior_.of_new_vertices(rows, self.H.weights)
+            if found is not None:
+                return self._predicted(lambda: found.mean, lambda: found.variance, return_std, include_noise)
         grown, names = self._with_newcomers(memberships, covariates)
         if return_std:
             return grown.predict(names, True, include_noise=include_noise)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
+import scipy.sparse as sp
 
 from hypergauss import _checks
-from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import plain
+from hypergauss.hypergraph import Graph, Hypergraph, assembly
+from hypergauss.hypergraph.names import locate, plain
 
 Relation = Hypergraph | Graph
 #: One relation, or several by name.
@@ -74,7 +75,26 @@ def with_newcomers(H: Relations, memberships: Any) -> tuple[Relations, list[Any]
     return relations, list(everyone)
 
 
+def newcomers_rows(H: Hypergraph, memberships: Any) -> sp.csr_array:
+    """Return the rows r(v, .) of new vertices, shape (m, M), in their order."""
+    by_edge, names = _by_edge(H, memberships)
+    found = assembly.of_members(by_edge, names)
+    entries = sp.coo_array(found.incidence)
+    kept = entries.data > 0
+    owner = f"the {H.num_edges:,} hyperedges"
+    columns = locate(H.edges, found.edges, argument="memberships", owner=owner, cure="See `edges`.")
+    places = entries.row[kept], columns[entries.col[kept]]
+    return sp.csr_array((entries.data[kept], places), shape=(len(names), H.num_edges))
+
+
 def _joined(H: Relation, memberships: Any) -> tuple[Hypergraph, list[Any]]:
+    by_edge, names = _by_edge(H, memberships)
+    assert isinstance(H, Hypergraph)
+    return H.with_vertices([*H.vertices, *names]).with_members(by_edge), names
+
+
+def _by_edge(H: Relation, memberships: Any) -> tuple[dict[Any, dict[Any, float]], list[Any]]:
+    """Return the new members of each hyperedge that has any, and the new vertices in order, all checked."""
     if not isinstance(H, Hypergraph):
         raise TypeError(
             "`memberships` are in hyperedges, and the model has a graph. Got "
@@ -104,8 +124,7 @@ def _joined(H: Relation, memberships: Any) -> tuple[Hypergraph, list[Any]]:
             f"`memberships` must be in hyperedges that the model knows ({H.num_edges:,}). Got {plain(strange[0])!r}"
             f"{_checks.others(len(strange) - 1)}. Add them with `H.with_edges`, and `update`."
         )
-    names = list(memberships)
-    return H.with_vertices([*H.vertices, *names]).with_members(by_edge), names
+    return by_edge, list(memberships)
 
 
 def _check_new(names: list[Any], known: pd.Index) -> None:

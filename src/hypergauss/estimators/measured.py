@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -82,9 +82,27 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         """
         rows = self._rows(X)
         with threads_for(max(len(rows), len(self.vertices_))):
-            if not (return_std or self._is_through_likelihood) and self.transform_ == "none":
-                return self._shaped(self.posterior_.mean(rows))
-            mean, variance = self._prediction(rows).moments(include_noise=include_noise)
+            if self._is_through_likelihood:
+                return self._told(self._prediction(rows).moments(include_noise=include_noise), return_std)
+            posterior = self.posterior_
+            return self._predicted(
+                lambda: posterior.mean(rows), lambda: posterior.variance(rows), return_std, include_noise
+            )
+
+    def _predicted(
+        self,
+        mean: Callable[[], np.ndarray],
+        variance: Callable[[], np.ndarray],
+        return_std: bool,
+        include_noise: bool,
+    ) -> np.ndarray | Predictions:
+        """Return what `predict` does from the moments of f; the variance is asked for where it is needed alone."""
+        if not return_std and self.transform_ == "none":
+            return self._shaped(mean())
+        return self._told(self._normal(mean(), variance()).moments(include_noise=include_noise), return_std)
+
+    def _told(self, moments: tuple[np.ndarray, np.ndarray], return_std: bool) -> np.ndarray | Predictions:
+        mean, variance = moments
         if not return_std:
             return self._shaped(mean)
         return Predictions(self._shaped(mean), self._shaped(np.sqrt(variance)))
@@ -277,10 +295,11 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
             return self._from_parts(
                 [Part(weight, part.likelihood, *part.conditionals(rows)) for weight, part in components(posterior)]
             )
+        return self._normal(posterior.mean(rows), posterior.variance(rows))
+
+    def _normal(self, mean: np.ndarray, variance: np.ndarray) -> NormalPrediction:
         noise = 0.0 if self.noise_variance_ is None else self.noise_variance_
-        return NormalPrediction(
-            posterior.mean(rows), posterior.variance(rows)[:, None], noise, TRANSFORMS[self.transform_]
-        )
+        return NormalPrediction(mean, variance[:, None], noise, TRANSFORMS[self.transform_])
 
     def _left_out(self) -> Prediction:
         """What all others say of each measured vertex, in the order of sites; of a measurement like its own."""

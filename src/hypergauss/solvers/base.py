@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 
 from hypergauss import parameters
 from hypergauss.kernels import Kernel
@@ -273,6 +274,15 @@ class ConditionedOn(NamedTuple):
     inducing: Any = None
 
 
+class NewVertices(Protocol):
+    """What a posterior says of vertices that its hypergraph does not have; each is found when it is asked for."""
+
+    @property
+    def mean(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def variance(self) -> np.ndarray: ...  # noqa: D102
+
+
 class Posterior(ABC):
     """The Gaussian process given its sites. Vertices are indices; variances are those of the latent function.
 
@@ -296,6 +306,24 @@ class Posterior(ABC):
         #: For each vertex its position among the sites, or -1.
         self.position = np.full(prior.kernel.num_vertices, -1)
         self.position[sites.rows] = np.arange(len(sites.rows))
+
+    def of_new_vertices(
+        self,
+        memberships: sp.csr_array,  # noqa: ARG002
+        edge_weights: np.ndarray,  # noqa: ARG002
+    ) -> NewVertices | None:
+        """Return means, shape (m, L), and variances, (m,), of vertices that join hyperedges of the prior's hypergraph.
+
+        Those of conditioning on the grown hypergraph; None where there is no shorter way than that.
+
+        Parameters
+        ----------
+        memberships : csr array, shape (m, M)
+            r(v, e) > 0 of the new vertices.
+        edge_weights : array, shape (M,)
+            w(e) of all hyperedges.
+        """
+        return None
 
     def conditioned_on(self) -> ConditionedOn:
         """Return what `choose.condition` makes the same posterior of."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from hypergauss import _checks
 
@@ -208,11 +209,8 @@ class Observations(NamedTuple):
 
 def _in_order(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return each row once, in the order in which it first came, which of these each row is, and how often it came."""
-    unique, first, group, counts = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    return unique[order], rank[group], counts[order]
+    group, unique = pd.factorize(rows)
+    return unique, group, np.bincount(group, minlength=len(unique))
 
 
 def _positions(index: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -133,21 +133,25 @@ class EigenSpectrum(Spectrum):
         the stationary measure), the constant itself of those that are not normalised. With several components their
         levels stay, relative to one another. A matrix without eigenvalue 0 has nothing to take out.
         """
-        result, trivial = np.array(coefficients), self._trivial
-        null = result[..., : len(trivial)]
+        return self._centre(np.array(coefficients))
+
+    def _centre(self, coefficients: np.ndarray) -> np.ndarray:
+        """Take the trivial direction out of an array, in place."""
+        trivial = self._trivial
+        null = coefficients[..., : len(trivial)]
         null -= (null @ trivial)[..., None] * trivial
-        return result
+        return coefficients
 
     def centred_vectors(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows of U without the trivial direction, shape (n, r)."""
-        return self.centred(self.vertex_vectors[rows])
+        """Return rows of U, given by index, without the trivial direction, shape (n, r)."""
+        return self._centre(self.vertex_vectors[rows])  # a copy
 
     def trivial_shares(self, rows: np.ndarray) -> np.ndarray:
         """Return the squares of the trivial direction at some vertices, shape (n,): over all of them they add up to 1.
 
         Of Zhou's Laplacian on a connected hypergraph, a vertex's share of all degrees.
         """
-        return (self.vertex_vectors[rows][:, : len(self._trivial)] @ self._trivial) ** 2
+        return (self.vertex_vectors[:, : len(self._trivial)][rows] @ self._trivial) ** 2
 
     @cached_property
     def typical_shares(self) -> tuple[np.ndarray, float]:
@@ -157,9 +161,12 @@ class EigenSpectrum(Spectrum):
         """
         counted = np.minimum(1.0, self.relative_memberships)
         counted = counted / counted.sum() if counted.any() else np.full(len(counted), 1.0 / max(len(counted), 1))
-        everything = np.arange(self.num_vertices)
-        shares = counted @ self.centred_vectors(everything) ** 2
-        return freeze(shares), float(counted @ self.trivial_shares(everything))
+        U, trivial = self.vertex_vectors, self._trivial
+        # A copy of U would take longer than its squares, and only the null space is another once it is centred.
+        shares = np.einsum("i,ij,ij->j", counted, U, U)
+        null = U[:, : len(trivial)]
+        shares[: len(trivial)] = counted @ (null - np.outer(null @ trivial, trivial)) ** 2
+        return freeze(shares), float(counted @ (null @ trivial) ** 2)
 
     @cached_property
     def relative_memberships(self) -> np.ndarray:

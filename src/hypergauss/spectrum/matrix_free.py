@@ -75,11 +75,19 @@ class MatrixFreeSpectrum(Spectrum):
         rest = np.array([0.0, products.upper])
         return cls(density, MatrixFreeLaplacian(products), size_exponent, rest, _size(products))
 
+    def keeps_density(self, more: int) -> bool:
+        """Return whether the density stays an estimate of the same worth after so many more vertices and incidences.
+
+        A density by probes does as long as these have changed by no more than a fiftieth since it was made, and with it
+        the largest eigenvalue of every kernel.
+        """
+        now = _size(self.source.multiplier()) + more
+        return bool(self.density.n_random) and abs(now - self.estimated_at) <= _GROWTH * self.estimated_at
+
     def grown(self, source: ZhouLaplacian, moved: np.ndarray) -> Self | None:
         """Return the spectrum of a hypergraph that has grown by little, or None where it is to be found anew.
 
-        A density by probes is an estimate: as long as vertices and incidences have changed by no more than a fiftieth
-        since it was made it stays, and with it the largest eigenvalue of every kernel.
+        See `keeps_density`.
 
         Parameters
         ----------
@@ -90,10 +98,8 @@ class MatrixFreeSpectrum(Spectrum):
         """
         products = self.source.multiplier()
         is_local = isinstance(products, LocalLaplacian) and products.has_incidence
-        if not (self.density.n_random and is_local) or source.null is None:
-            return None
         A = source.incidence.scipy()
-        if abs(A.shape[0] + A.nnz - self.estimated_at) > _GROWTH * self.estimated_at:
+        if not is_local or source.null is None or not self.keeps_density(A.shape[0] + A.nnz - _size(products)):
             return None
         grown = products.grown(A, moved, null=source.null)  # type: ignore[attr-defined]
         return replace(self, source=MatrixFreeLaplacian(grown))

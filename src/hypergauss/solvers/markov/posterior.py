@@ -6,11 +6,16 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
-from hypergauss.operators import Block, column_slices, scattered
+from hypergauss.kernels import Matern
+from hypergauss.operators import Block, LocalLaplacian, column_slices, scattered
 from hypergauss.solvers.markov.determinant import log_determinant
+from hypergauss.solvers.markov.nearby import Ground, nearly
+from hypergauss.solvers.markov.newcomers import MOST_NU, Newcomers
 from hypergauss.solvers.markov.system import System, Workspace
 from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
+from hypergauss.spectrum import MatrixFreeSpectrum
 
 #: Residuals are this much below the error asked of means, which a residual exceeds by the system's condition.
 _MARGIN = 0.1
@@ -49,6 +54,27 @@ class MarkovPosterior(PathwisePosterior[Workspace]):
         parts = [self._operator.array(self._columns(rows[some]), at_sites).T for some in column_slices(len(rows))]
         return (np.vstack(parts) if parts else np.zeros((0, len(at_sites)))) / self.sites.variance
 
+    def of_new_vertices(self, memberships: sp.csr_array, edge_weights: np.ndarray) -> Newcomers | None:
+        """Return what is known of vertices that are new, by what they change around them; None for other operators."""
+        operator, spectrum = self._operator, self.prior.kernel.spectrum  # type: ignore[attr-defined]
+        is_known = (
+            type(self.prior.kernel) is Matern
+            and isinstance(operator, LocalLaplacian)
+            and operator.has_incidence
+            and operator.null is not None
+            and operator.parts[0][0].shape[1] == memberships.shape[1]
+            # Else degrees change with sizes, and who shares any hyperedge with a member is met as well.
+            and spectrum.size_exponent == 0
+            and isinstance(spectrum, MatrixFreeSpectrum)
+            and spectrum.keeps_density(memberships.shape[0] + memberships.nnz)
+            and self._system.field.nu <= MOST_NU
+        )
+        return Newcomers(self._ground, memberships, edge_weights, self.options) if is_known else None
+
+    @cached_property
+    def _ground(self) -> Ground:
+        return Ground.of(self._operator, self.prior, self.sites, self._mean)  # type: ignore[arg-type]
+
     @cached_property
     def _system(self) -> System:
         return System(self.workspace, self.prior.kernel, self._precision, _MARGIN * self.options.tolerance)
@@ -79,7 +105,17 @@ class MarkovPosterior(PathwisePosterior[Workspace]):
         usual = total / np.sqrt(max(len(self.sites.rows), 1))
         if float(operator.fetch(abs(left).max())) <= self.options.tolerance * usual:
             return start
-        return operator.settle(start + system.solve(left, tolerance=min(1.0, system.tolerance * usual / size)).x)
+        found = system.solve(left, self._nearly(left), min(1.0, system.tolerance * usual / size))
+        return operator.settle(start + found.x)
+
+    def _nearly(self, left: Block) -> Block | None:
+        """Return where to begin with a system, shape (N, L), where but few vertices have anything left."""
+        operator, field = self._operator, self._system.field
+        if not (isinstance(operator, LocalLaplacian) and operator.has_incidence):
+            return None
+        precision, inside = operator.enter(self._precision), operator.enter(left)
+        found = nearly(Ground(operator, field, precision, field.mean_eigenvalue(), [], inside, self.prior.mean))
+        return None if found is None else operator.leave(found)
 
     def _estimate(self) -> Estimate:
         targets = self.sites.mean - self.prior.mean
