@@ -68,6 +68,9 @@ KERNELS = {
     "standardised, half even": lambda H: Standardised(ShapedWalk(Spectrum.of(H), 0.8, WAVY), 2.0, evenness=0.5),
     "standardised matern, half even": lambda H: Standardised(Matern(Spectrum.of(H)), 2.0, evenness=0.4, level=0.3),
     "standardised, with a level": lambda H: Standardised(Walk(Spectrum.of(H), variance=0.8), level=0.7),
+    "standardised, with a relative level": lambda H: Standardised(
+        Walk(Spectrum.of(H), variance=0.8), level=0.2, relative_level=0.9
+    ),
     "standardised matern by size": lambda H: Standardised(Matern(Spectrum.of(H, size_exponent=0.7), 0.8, 2.0), 0.1),
     "standardised, rising": lambda H: Standardised(Bernstein(Spectrum.of(H), RISING), level=0.3),
     "standardised on a graph": lambda H: Standardised(Walk(Spectrum.of(H.clique_expansion()), 1.4), level=0.5),

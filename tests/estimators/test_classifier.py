@@ -9,9 +9,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-from hypergauss import HypergraphGPClassifier, Spectrum, metrics
+from hypergauss import Hypergraph, HypergraphGPClassifier, Spectrum, metrics
 from hypergauss.datasets import load_house_votes, make_planted_hypergraph
-from hypergauss.estimators.blueprint import ACTIVITY, CLASS_LEVEL, LEVEL
+from hypergauss.estimators.blueprint import ACTIVITY, LEVEL, RELATIVE_LEVEL
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.inference import sample_posterior
@@ -25,6 +25,8 @@ from hypergauss.solvers.projection import SpectralFeatures
 
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
 NAMES = np.array(["left", "centre", "right"])[PLANTED.communities]
+#: The same, and a vertex 90 in no hyperedge.
+WITH_ONE_ALONE = Hypergraph.from_incidence(np.vstack([PLANTED.hypergraph.incidence.toarray(), np.zeros(120)]))
 TRAIN, TEST = np.arange(50), np.arange(50, 90)
 
 
@@ -191,17 +193,37 @@ def test_a_class_missing_from_a_fold_is_missing_from_its_probabilities():
 
 def test_a_kernel_may_come_from_another_hypergraph_on_the_same_vertices():
     other = make_planted_hypergraph(90, 120, 3, within=0.5, random_state=1).hypergraph
-    kernel = Standardised(Matern(Spectrum.of(other)), level=CLASS_LEVEL, activity=ACTIVITY, fixed="evenness")
+    kernel = Standardised(
+        Matern(Spectrum.of(other)), level=LEVEL, relative_level=RELATIVE_LEVEL, activity=ACTIVITY, fixed="evenness"
+    )
     model = quick(kernel=kernel, size_exponent="auto", learn=False).fit(TRAIN, NAMES[TRAIN])
     own = quick(other, kernel="matern", learn=False).fit(TRAIN, NAMES[TRAIN])
     assert np.allclose(model.predict_proba(TEST), own.predict_proba(TEST))
 
 
-def test_the_level_of_classes_is_as_uncertain_as_their_functions_are_expected_to_be():
-    model = quick(kernel="walk", learn=False).fit(TRAIN, NAMES[TRAIN])
-    assert model.kernel_.level == default_class_priors()["variance"].median
-    known = quick(kernel="walk", inference="dirichlet", learn=False).fit(TRAIN, NAMES[TRAIN])
-    assert known.kernel_.level == LEVEL
+def test_the_level_of_classes_is_as_uncertain_as_their_functions_and_noise_vary():
+    model = quick(kernel="walk").fit(TRAIN, NAMES[TRAIN])
+    assert model.kernel_.level_variance == 1.0 + model.hyperparameters_["variance"]
+    known = quick(kernel="walk", inference="dirichlet").fit(TRAIN, NAMES[TRAIN])
+    assert known.kernel_.level_variance == LEVEL
+
+
+@pytest.mark.parametrize("options", [{}, {"learn": False}, {"inference": "variational", "likelihood": "softmax"}])
+@pytest.mark.parametrize("num_classes", [3, 2])
+def test_a_vertex_without_memberships_has_the_classes_shares(options, num_classes):
+    """Whatever was learned, and however much probabilities are sharpened; of many classes and of two."""
+    labels = NAMES if num_classes == 3 else np.where(NAMES == "left", "left", "other")
+    # Classes of 25, 10 and 5 labels: far from alike.
+    train = np.concatenate([np.flatnonzero(n == NAMES)[:k] for n, k in (("left", 25), ("centre", 10), ("right", 5))])
+    model = quick(H=WITH_ONE_ALONE, **options).fit(train, labels[train])
+    alone, expected = model.predict_proba([90])[0], model.shares_
+    counts = np.array([(labels[train] == name).sum() for name in model.classes_])
+    assert np.allclose(expected, (counts + 1) / (len(train) + len(counts)))
+    assert np.allclose(alone, expected, atol=0.05)  # what is not known of the level is left as doubt
+    others = np.setdiff1d(np.arange(90), train)
+    own = np.searchsorted(model.classes_, labels[others])
+    told = np.log(model.predict_proba(others)[np.arange(len(others)), own])
+    assert told.mean() > np.log(expected[own]).mean() + 0.1  # memberships say more
 
 
 def test_all_vertices_may_be_labelled():

@@ -49,7 +49,7 @@ def anew(kernel, grown):
         np.asarray(walk.shape),
         variance=float(walk.variance),
     )
-    numbers = {name: float(getattr(kernel, name)) for name in ("evenness", "level", "activity")}
+    numbers = {name: float(getattr(kernel, name)) for name in ("evenness", "level", "relative_level", "activity")}
     return kernels.Standardised(part, float(kernel.individuality), **numbers)
 
 
@@ -174,8 +174,9 @@ def test_a_classifier_that_took_in_vertices_hyperedges_and_labels_is_one_conditi
     wanted = ["ida", "eva", NAMES[20], OBSERVED[3]]
     names = list(dict.fromkeys([*OBSERVED, *again]))
     expected = settled_from_nothing(model, GROWN, names, labels(names, classes), inference, wanted)
-    expected = tempered(expected, model.temperature_)  # which an update keeps, as it does hyperparameters
+    temperature = model.temperature_  # which an update keeps, as it does hyperparameters
     model.update(GROWN, again, labels(again, classes))
+    expected = tempered(expected, temperature, model.shares_)
     np.testing.assert_allclose(model.predict_proba(wanted), expected, atol=1e-6)
     assert list(model.labels_.index) == list(dict.fromkeys([*model.labels_.index]))
     assert np.isfinite(model.elbo_)
@@ -239,7 +240,9 @@ def test_a_classifier_is_weighed_anew_by_its_approximate_evidence(classes, tmp_p
     np.testing.assert_allclose(model.posterior_.weights, kept / kept.sum(), atol=1e-9)
     np.testing.assert_allclose(again.predict_proba(NAMES), model.predict_proba(NAMES), atol=1e-12)
     codes = np.array([list(model.classes_).index(label) for label in model.labels_])
-    assert model.temperature_ == pytest.approx(temperature_of(model.posterior_, codes, by_evidence=True))
+    assert model.temperature_ == pytest.approx(
+        temperature_of(model.posterior_, codes, by_evidence=True, shares=model.shares_)
+    )
 
 
 def test_an_average_without_its_evidences_is_not_weighed_anew():
@@ -513,7 +516,8 @@ def test_new_vertices_have_calibrated_probabilities():
     assert model.temperature_ == 2.0
     np.testing.assert_allclose(found, model.predict_proba(["eva"]), atol=1e-7)
     plain = model.posterior_.probabilities(model._rows(["eva"]))
-    np.testing.assert_allclose(found, np.sqrt(plain) / np.sqrt(plain).sum(), atol=1e-7)
+    powers = np.sqrt(plain * model.shares_)
+    np.testing.assert_allclose(found, powers / powers.sum(), atol=1e-7)
 
 
 @pytest.mark.parametrize(

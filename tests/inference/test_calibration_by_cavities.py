@@ -34,6 +34,15 @@ def test_the_temperature_that_spoilt_honest_probabilities_is_found():
     assert np.array_equal(tempered(raw, 1.0), raw)
 
 
+def test_what_is_sharpened_is_how_much_more_probable_a_class_is_than_it_is_of_any_vertex():
+    rng = np.random.default_rng(2)
+    shares = np.array([0.6, 0.3, 0.1])
+    assert np.allclose(tempered(shares[None, :], 0.4, shares), shares)
+    raw = tempered(rng.dirichlet(np.full(3, 0.7), size=20_000), 1.5)
+    codes = (rng.random((20_000, 1)) > tempered(raw, 0.6, shares).cumsum(axis=1)).sum(axis=1)
+    assert best_temperature(raw, codes, shares=shares) == pytest.approx(0.6, rel=0.03)
+
+
 def test_a_few_labels_that_are_all_predicted_right_do_not_make_a_model_certain():
     right = np.tile([0.8, 0.1, 0.1], (30, 1))
     assert 0.3 < best_temperature(right, np.zeros(30, dtype=int)) < 1.0
@@ -65,7 +74,8 @@ def test_the_default_calibrates_classes_however_many(labels):
     assert calibrated.temperature_ != 1.0
     plain = clone(calibrated).set_params(calibrate=False).fit(NAMES[:40], labels[:40])
     assert plain.temperature_ == 1.0
-    assert np.allclose(calibrated.predict_proba(NAMES), tempered(plain.predict_proba(NAMES), calibrated.temperature_))
+    expected = tempered(plain.predict_proba(NAMES), calibrated.temperature_, calibrated.shares_)
+    assert np.allclose(calibrated.predict_proba(NAMES), expected)
     unlearned = clone(calibrated).set_params(learn=False, integrate=True).fit(NAMES[:40], labels[:40])
     assert unlearned.temperature_ == 1.0
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hypergauss import Hypergraph, Spectrum, parameters
-from hypergauss.kernels import Bernstein, Diffusion, Matern, ShapedWalk, Standardised, Walk
+from hypergauss.kernels import Bernstein, Diffusion, Matern, ShapedWalk, SquaredExponential, Standardised, Walk
 from tests import oracles
 from tests.hypergraphs import random_hypergraph
 
@@ -131,6 +131,29 @@ def test_the_level_is_a_constant_with_a_variance_of_its_own():
     plain, levelled = Standardised(part).gram(), Standardised(part, level=0.7).gram()
     assert np.allclose(levelled - plain, 0.7, atol=1e-12)
     assert Standardised(part, level=0.7).rank == Standardised(part).rank + 1
+
+
+def test_a_relative_level_follows_the_variance():
+    part = Walk(Spectrum.of(PARTS), variance=3.0)
+    plain, levelled = (Standardised(part, level=0.7, relative_level=r) for r in (0.0, 0.5))
+    assert np.allclose(levelled.gram() - plain.gram(), 1.5, atol=1e-12)
+    assert np.allclose(levelled.diagonal(), np.diag(levelled.gram()))
+    assert levelled.level_variance == 2.2
+    assert levelled.scaled(2.0).level_variance == 4.4
+    assert (levelled + levelled).level_variance == 4.4
+    assert (levelled * levelled).level_variance == 0.0
+
+
+def test_a_vertex_is_its_own_as_far_as_its_memberships_are_not_reliable():
+    kernel = Standardised(Walk(Spectrum.of(PARTS), variance=3.0), 2.0)
+    rows, memberships = np.arange(kernel.num_vertices), kernel.spectrum.relative_memberships
+    q = np.minimum(1.0, 3 * memberships / (memberships + 2))
+    own = kernel.own_shares(rows)
+    assert np.allclose(own, 1 - q)
+    assert own[-1] == 1.0  # isolated
+    # Beside another kernel, of which nothing is a vertex's own, as a share of the variance of both.
+    other = SquaredExponential(rows[:, None].astype(float), variance=1.0)
+    assert np.allclose((kernel + other).own_shares(rows), 0.75 * own)
 
 
 def test_the_number_of_memberships_speaks_by_itself_in_one_direction_only():

@@ -190,7 +190,8 @@ def test_a_label_left_out_is_given_chances_of_the_temperature_that_predictions_h
     calibrated = hg.HypergraphGPClassifier(model.H, learn=False, size_exponent=0.0, calibrate=True)
     calibrated.fit(labels.index, labels)
     assert calibrated.temperature_ != 1.0
-    powers = calibrated.posterior_.left_out_probabilities() ** (1 / calibrated.temperature_)
+    shares = calibrated.shares_
+    powers = shares * (calibrated.posterior_.left_out_probabilities() / shares) ** (1 / calibrated.temperature_)
     expected = powers / powers.sum(axis=1, keepdims=True)
     content = content_of(report_html(calibrated, labels))
     codes = content["vertices"]["observed"][:40]

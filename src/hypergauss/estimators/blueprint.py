@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from hypergauss import _checks
-from hypergauss.estimators.defaults import CLASS_VARIANCE
 from hypergauss.estimators.domain import COVARIATES, Domain
 from hypergauss.estimators.features import are_many, feature_kernels
 from hypergauss.estimators.kernel_vertices import check_vertices
@@ -39,8 +38,9 @@ KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {
 }
 COMBINATIONS = ("sum", "product")
 
-#: The prior variance of the level, as that of the rest is expected to be: of values in their own units, and of classes.
-LEVEL, CLASS_LEVEL = 1.0, CLASS_VARIANCE
+#: The prior variance of the level: as that of the values, or of the noise of labels; and what that of classes has
+#: besides, relative to their latent functions', so that all shares of two classes are equally probable.
+LEVEL, RELATIVE_LEVEL = 1.0, 1.0
 #: What the number of memberships says by itself, relative to the same, where learning starts.
 ACTIVITY = 0.01
 
@@ -75,7 +75,7 @@ class Blueprint(NamedTuple):
         solver: Choice = "auto",
         needs_eigenvectors: bool = False,
         standardises: bool = True,
-        level: float = LEVEL,
+        relative_level: float = 0.0,
         laplacian: Any = None,
     ) -> Blueprint:
         """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
@@ -89,7 +89,7 @@ class Blueprint(NamedTuple):
         name = None if kernel is None else _checks.one_of("kernel", kernel, tuple(KERNELS))
 
         def build(spectra: dict[str, Spectrum], stiff: bool) -> Kernel:
-            named = {key: _named(name, each, standardises, stiff, level) for key, each in spectra.items()}
+            named = {key: _named(name, each, standardises, stiff, relative_level) for key, each in spectra.items()}
             return _combine(named, sides, combine)
 
         if isinstance(size_exponent, str):
@@ -238,7 +238,7 @@ def _is_field(domain: Domain, name: str | None, sides: Mapping[str, Kernel], sol
     return fits and (asked or name != "matern")
 
 
-def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool, level: float) -> Kernel:
+def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool, relative_level: float) -> Kernel:
     """Return the kernel of a name, centred and scaled where there are eigenvectors to do it with."""
     if not (standardises and isinstance(spectrum, EigenSpectrum)):
         return KERNELS["matern" if name in (None, "auto") else name](spectrum)
@@ -248,7 +248,7 @@ def _named(name: str | None, spectrum: Spectrum, standardises: bool, stiff: bool
         part = KERNELS[name](spectrum)
     # Where all vertices have as many memberships, their number says nothing.
     activity = ACTIVITY if part.eigenspectrum.relative_activities.any() else 0.0
-    return Standardised(part, level=level, activity=activity, fixed=("evenness",))
+    return Standardised(part, level=LEVEL, relative_level=relative_level, activity=activity, fixed=("evenness",))
 
 
 def _combine(kernels: dict[str, Kernel], sides: dict[str, Kernel], combine: str) -> Kernel:

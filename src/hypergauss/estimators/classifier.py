@@ -10,7 +10,7 @@ import pandas as pd
 
 from hypergauss import _checks, parameters
 from hypergauss._progress import progress
-from hypergauss.estimators.blueprint import CLASS_LEVEL, LEVEL
+from hypergauss.estimators.blueprint import RELATIVE_LEVEL
 from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.features import are_many
@@ -129,6 +129,10 @@ class HypergraphGPClassifier(GrowingClassifier):
         indices of ``vertices_``.
     temperature_ : float
         T of the calibration; 1 where there is none. Below 1, the model alone was timid, above, too sure.
+    shares_ : array of C or None
+        What is predicted of a vertex of which nothing is known, (n_c + 1) / (n + C), and what the calibration leaves as
+        it is (`inference.shares`); None where the model does not go by it: kernels without a level, ordered classes,
+        "robust-max", "dirichlet", "one-hot" and draws.
     vertices_ : Index
         The names of all vertices.
     labels_ : Series
@@ -229,7 +233,7 @@ class HypergraphGPClassifier(GrowingClassifier):
             ),
             searches=learns_at_once,
             needs_eigenvectors=self.inference not in ("auto", "variational"),
-            level=_level(likelihood, inference),
+            relative_level=_relative_level(likelihood, inference),
         )
         if blueprint.is_iterative(self.solver):
             likelihood, inference = self._way_by_products(classes, codes, is_field=blueprint.is_markov)
@@ -243,6 +247,7 @@ class HypergraphGPClassifier(GrowingClassifier):
             fitted = fit(blueprint, task)
         self._keep(blueprint, fitted, then="Probabilities will be little more than the shares of the classes")
         self.classes_ = classes
+        self.shares_ = self._shares(codes)
         self.temperature_ = self._temperature(codes, inference)
         self.labels_ = pd.Series(classes[codes], index=self.vertices_[rows])
         self.elbo_ = fitted.learned.log_evidence
@@ -341,10 +346,10 @@ class HypergraphGPClassifier(GrowingClassifier):
             )
 
 
-def _level(likelihood: Classification, inference: str) -> float:
-    """Return the prior variance of a class's level: that of its function, as expected where labels have a noise of one.
+def _relative_level(likelihood: Classification, inference: str) -> float:
+    """Return what the level of a class has of its function's variance, where labels have a noise of one.
 
     Labels as measurements are around one, thresholds are levels of their own, and robust-max has no noise to go by.
     """
     is_around_one = inference in MEASURED or isinstance(likelihood, OrderedProbit | RobustMax)
-    return LEVEL if is_around_one else CLASS_LEVEL
+    return 0.0 if is_around_one else RELATIVE_LEVEL

@@ -21,6 +21,7 @@ from hypergauss.inference.calibration import temperature_of
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
 from hypergauss.inference.one_hot import OneHotLatents
+from hypergauss.inference.shares import shares_of
 from hypergauss.kernels import Kernel
 from hypergauss.likelihoods import OrderedProbit
 
@@ -79,6 +80,7 @@ class GrowingClassifier(LabelledVertices):
         found, inference = self._labelled(growth, labels, codes, reweigh=reweigh)
         self._keep_grown(growth, parameters_now, found.posterior)
         self.labels_, self.elbo_ = labels, found.log_evidence
+        self.shares_ = self._shares(codes)
         if reweigh:
             self.temperature_ = self._temperature(codes, inference)
         return self
@@ -138,6 +140,11 @@ class GrowingClassifier(LabelledVertices):
         )
         return found, inference
 
+    def _shares(self, codes: np.ndarray) -> np.ndarray | None:
+        """Return the shares of the classes where the model goes by them."""
+        goes_by_them = any(getattr(latents, "own", None) is not None for _, latents in components(self.posterior_))
+        return shares_of(codes, len(self.classes_)) if goes_by_them else None
+
     def _temperature(self, codes: np.ndarray, inference: str) -> float:
         """Return what probabilities are calibrated by: labels held out from each other, or 1 where nothing is."""
         posterior = self.posterior_
@@ -155,7 +162,7 @@ class GrowingClassifier(LabelledVertices):
         are_timid = inference in MEASURED or (self.learn and (is_default or has_many))
         wanted = self.calibrate is True or (self.calibrate == "auto" and are_timid)
         by_evidence = is_coupled or (self.learn and inference == "ep" and not has_many)
-        return temperature_of(posterior, codes, by_evidence=by_evidence) if wanted else 1.0
+        return temperature_of(posterior, codes, by_evidence=by_evidence, shares=self.shares_) if wanted else 1.0
 
     @property
     def _is_ordinal(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,13 @@ class LabelledVertices(ClassifierMixin, VertexEstimator):
     posterior_: Any
     classes_: np.ndarray
     temperature_: float
+    shares_: np.ndarray | None
 
     def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
         rows = self._rows(X)
         with threads_for(max(len(rows), len(self.vertices_))):
-            return tempered(self.posterior_.probabilities(rows), self.temperature_)
+            return tempered(self.posterior_.probabilities(rows), self.temperature_, self.shares_)
 
     def predict(self, X: Iterable[Any]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""
@@ -82,7 +84,12 @@ class LabelledVertices(ClassifierMixin, VertexEstimator):
             for weight, latents in components(self.posterior_)
             for factor, posterior in zip(factors, latents.posteriors, strict=True)
         ]
-        return explain(parts, row, vertices=self.vertices_, H=self.H, of=of)
+        found = explain(parts, row, vertices=self.vertices_, H=self.H, of=of)
+        owns = (
+            w * float(np.dot(factors, each.from_own(np.array([row]))[0])) for w, each in components(self.posterior_)
+        )
+        own = sum(owns)  # as observations do not move it, it is part of what would be predicted without any
+        return replace(found, prediction=found.prediction + own, mean=found.mean + own)
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""

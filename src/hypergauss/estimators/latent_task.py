@@ -19,13 +19,14 @@ from hypergauss.inference.mixtures import MixedLatents
 from hypergauss.inference.one_hot import OneHotLatents, OneHotObjective
 from hypergauss.inference.one_hot_by_products import OneHotByProducts
 from hypergauss.inference.propagation import PropagationObjective
+from hypergauss.inference.shares import has_free_shares, shares_of
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.inference.variational import VariationalObjective
 from hypergauss.inference.variational_by_products import IterativeVariational, MarkovVariational
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import match_priors
 from hypergauss.learning.search import Objective
-from hypergauss.likelihoods import Likelihood, MultinomialProbit
+from hypergauss.likelihoods import Likelihood, MultinomialProbit, as_classification
 from hypergauss.solvers.base import ExactSolver, Solver
 from hypergauss.solvers.choose import solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
@@ -135,7 +136,7 @@ class LatentTask(Task):
                 sample_posterior(model, self.rows, self.y, priors=how.priors, seed=how.seed, report=how.report)
             )
         if self.batch_size is not None:
-            return GaussianLatents.of(model, learned.state, solver)
+            return self._shared(GaussianLatents.of(model, learned.state, solver))
         objective = self.objective(solver, model, learned.state)
         if isinstance(objective, SiteObjective):
             objective.tolerance = objective.tight
@@ -153,9 +154,16 @@ class LatentTask(Task):
         objective = self.objective(solver, model, sites) if objective is None else objective
         if isinstance(objective, CoupledPropagation):
             separate, coupling = objective.separate(model, sites)
-            return GaussianLatents.of(model, separate, solver, coupling)
+            return self._shared(GaussianLatents.of(model, separate, solver, coupling))
         kind = OneHotLatents if self.inference == "one-hot" else GaussianLatents
-        return kind.of(model, sites, solver)
+        return self._shared(kind.of(model, sites, solver))
+
+    def _shared(self, latents: GaussianLatents) -> GaussianLatents:
+        """Return latents whose vertices' own follows the classes' shares, where there is a level that they go by."""
+        kernel, likelihood = latents.posteriors[0].prior.kernel, latents.likelihood
+        if self.inference in MEASURED or not (has_free_shares(likelihood) and has_level(kernel)):
+            return latents
+        return latents.with_shares(shares_of(self.y, as_classification(likelihood).num_classes))
 
     def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedLatents:  # noqa: D102, ARG002
         found = (self.conditioned(point.learned.model, point.learned.state, point.solver) for _, point in points)

@@ -16,7 +16,7 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.inference.mixtures import MixedPosterior
-from hypergauss.kernels import Kernel, Standardised, Sum
+from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
 from hypergauss.learning.search import Learned, Objective, maximise
 from hypergauss.solvers.base import GaussianModel, Posterior, Solver
@@ -300,9 +300,7 @@ def chosen_part(kinds: np.ndarray, size: int) -> np.ndarray:
 
 def has_level(kernel: Kernel) -> bool:
     """Return whether a level with a prior of its own is part of a kernel, or of a term of it."""
-    if isinstance(kernel, Sum):
-        return any(has_level(term) for term in kernel.terms)
-    return isinstance(kernel, Standardised) and kernel.level > 0
+    return bool(kernel.level_variance > 0)
 
 
 def unlearned(model: Any, message: str) -> Learned:

@@ -15,7 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
-from hypergauss.estimators.blueprint import LEVEL, Blueprint
+from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import Fitted
@@ -61,7 +61,7 @@ class VertexEstimator(BaseEstimator):
     hyperparameter_posterior_: HyperparameterPosterior | None
 
     def _blueprint(
-        self, work: Work, *, searches: bool = True, needs_eigenvectors: bool = False, level: float = LEVEL
+        self, work: Work, *, searches: bool = True, needs_eigenvectors: bool = False, relative_level: float = 0.0
     ) -> Blueprint:
         """Check what the kernel is made from, and settle what is to be learned; size exponents only if it searches."""
         check_solver(self.solver)
@@ -84,7 +84,7 @@ class VertexEstimator(BaseEstimator):
             needs_eigenvectors=needs_eigenvectors or self.inducing is not None,
             # Leading eigenvectors stand for a filter as it is, not for one that is scaled vertex by vertex.
             standardises=not isinstance(self.inducing, SpectralFeatures),
-            level=level,
+            relative_level=relative_level,
             laplacian=self.laplacian,
         )
         refuse_idle(self, VERTEX_RULES)  # after each is known to be possible

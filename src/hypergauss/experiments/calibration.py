@@ -21,7 +21,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from hypergauss import metrics
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.estimators.blueprint import ACTIVITY, CLASS_LEVEL, LEVEL
+from hypergauss.estimators.blueprint import ACTIVITY, LEVEL, RELATIVE_LEVEL
 from hypergauss.estimators.defaults import CLASS_VARIANCE, default_priors
 from hypergauss.experiments.peers import log_densities
 from hypergauss.experiments.tables import make_table, publish
@@ -68,11 +68,11 @@ def draw_hypergraph(seed: int, size: int = NUM_VERTICES) -> Hypergraph:
     return make_planted_hypergraph(size, num_edges, mean_extra=MEAN_SIZE - 2, random_state=seed).hypergraph
 
 
-def draw_truth(seed: int, variance: float, level: float, size: int = NUM_VERTICES) -> Truth:
+def draw_truth(seed: int, variance: float, relative_level: float = 0.0, size: int = NUM_VERTICES) -> Truth:
     """Return a random hypergraph, and the default kernel on it at medians of its priors."""
     H = draw_hypergraph(seed, size)
     walk = ShapedWalk(Spectrum.of(H, size_exponent=SIZE_EXPONENT), STEPS, variance=variance)
-    return Truth(H, Standardised(walk, INDIVIDUALITY, level=level, activity=ACTIVITY))
+    return Truth(H, Standardised(walk, INDIVIDUALITY, level=LEVEL, relative_level=relative_level, activity=ACTIVITY))
 
 
 def draw_hyperparameters(seed: int, size: int = NUM_VERTICES) -> tuple[Truth, float]:
@@ -96,7 +96,7 @@ def score_intervals(n: int, seeds: range, size: int = NUM_VERTICES, *, truth: st
         if truth == DRAWN:
             (H, kernel), noise = draw_hyperparameters(seed, size)
         else:
-            (H, kernel), noise = draw_truth(seed, VALUE_VARIANCE, LEVEL, size), NOISE_VARIANCE
+            (H, kernel), noise = draw_truth(seed, VALUE_VARIANCE, size=size), NOISE_VARIANCE
         f = kernel.prior_draws(np.arange(size), 1, rng)[:, 0]
         y = f + np.sqrt(noise) * rng.standard_normal(size)
         order = rng.permutation(size)
@@ -123,7 +123,7 @@ def draw_labels(
     num_classes: int, seed: int, size: int = NUM_VERTICES, *, num_labels: int = NUM_LABELS
 ) -> tuple[LatentModel, Hypergraph, np.ndarray, np.ndarray]:
     """Return the true model, its hypergraph, a class for each vertex and their order; all classes are labelled."""
-    truth = draw_truth(seed, CLASS_VARIANCE, CLASS_LEVEL, size)
+    truth = draw_truth(seed, CLASS_VARIANCE, RELATIVE_LEVEL, size)
     likelihood: Classification = Bernoulli("probit") if num_classes == 2 else MultinomialProbit(num_classes)
     latents = likelihood.num_latents
     for attempt in range(1000):

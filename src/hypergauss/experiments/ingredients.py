@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
-from hypergauss.estimators.blueprint import ACTIVITY, CLASS_LEVEL, LEVEL, Blueprint
+from hypergauss.estimators.blueprint import ACTIVITY, LEVEL, RELATIVE_LEVEL, Blueprint
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, ShapedWalk, Standardised
 from hypergauss.kernels.standardised import StandardVertices
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 
-#: (spectrum, whether the filter's shape is kept, prior variance of the level) -> kernel.
+#: (spectrum, whether the filter's shape is kept, share of its variance that the level has besides) -> kernel.
 Build = Callable[[Spectrum, bool, float], Kernel]
 Model = HypergraphGPClassifier | HypergraphGPRegressor
 #: Eigenvalues up to this are 0 but for rounding.
@@ -36,16 +36,18 @@ class Uncentred(Standardised):
         return found._replace(vectors=spectrum.vertex_vectors[rows], trivial=np.zeros(len(rows)))
 
 
-def _shaped(spectrum: Spectrum, stiff: bool, level: float = 0.0) -> ShapedWalk:  # noqa: ARG001
+def _shaped(spectrum: Spectrum, stiff: bool, relative_level: float = 0.0) -> ShapedWalk:  # noqa: ARG001
     """Return the filter alone, whose level is a mean that is learned."""
     return ShapedWalk(spectrum, fixed=("shape",) if stiff else ())
 
 
-def _uncentred(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:
-    return Uncentred(_shaped(spectrum, stiff), level=level, activity=ACTIVITY, fixed=("evenness",))
+def _uncentred(spectrum: Spectrum, stiff: bool, relative_level: float) -> Kernel:
+    return Uncentred(
+        _shaped(spectrum, stiff), level=LEVEL, relative_level=relative_level, activity=ACTIVITY, fixed=("evenness",)
+    )
 
 
-def _unscaled(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:  # noqa: ARG001
+def _unscaled(spectrum: Spectrum, stiff: bool, relative_level: float) -> Kernel:  # noqa: ARG001
     """Return the filter of the spectrum without its trivial eigenvectors: variances are as degrees have them."""
     assert isinstance(spectrum, EigenSpectrum)
     kept = spectrum.eigenvalues > _ZERO
@@ -57,13 +59,20 @@ def _unscaled(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:  # noqa:
     return _shaped(without, stiff)
 
 
-def _without_individuality(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:
+def _without_individuality(spectrum: Spectrum, stiff: bool, relative_level: float) -> Kernel:
     fixed = ("evenness", "individuality")
-    return Standardised(_shaped(spectrum, stiff), _NO_INDIVIDUALITY, level=level, activity=ACTIVITY, fixed=fixed)
+    return Standardised(
+        _shaped(spectrum, stiff),
+        _NO_INDIVIDUALITY,
+        level=LEVEL,
+        relative_level=relative_level,
+        activity=ACTIVITY,
+        fixed=fixed,
+    )
 
 
-def _without_activity(spectrum: Spectrum, stiff: bool, level: float) -> Kernel:
-    return Standardised(_shaped(spectrum, stiff), level=level, fixed=("evenness",))
+def _without_activity(spectrum: Spectrum, stiff: bool, relative_level: float) -> Kernel:
+    return Standardised(_shaped(spectrum, stiff), level=LEVEL, relative_level=relative_level, fixed=("evenness",))
 
 
 _BUILDS: dict[str, Build] = {
@@ -90,7 +99,7 @@ class _RebuiltClassifier(HypergraphGPClassifier):
     build: Build
 
     def _blueprint(self, work: Work, **options: Any) -> Blueprint:
-        return _rebuilt(super()._blueprint(work, **options), self.build, CLASS_LEVEL)
+        return _rebuilt(super()._blueprint(work, **options), self.build, RELATIVE_LEVEL)
 
 
 class _RebuiltRegressor(HypergraphGPRegressor):
@@ -99,12 +108,12 @@ class _RebuiltRegressor(HypergraphGPRegressor):
     build: Build
 
     def _blueprint(self, work: Work, **options: Any) -> Blueprint:
-        return _rebuilt(super()._blueprint(work, **options), self.build, LEVEL)
+        return _rebuilt(super()._blueprint(work, **options), self.build, 0.0)
 
 
-def _rebuilt(blueprint: Blueprint, build: Build, level: float) -> Blueprint:
+def _rebuilt(blueprint: Blueprint, build: Build, relative_level: float) -> Blueprint:
     (name,) = blueprint.exponents
-    return blueprint._replace(build=lambda spectra, stiff: build(spectra[name], stiff, level))
+    return blueprint._replace(build=lambda spectra, stiff: build(spectra[name], stiff, relative_level))
 
 
 def _with_build(H: Hypergraph, build: Build, *, classifies: bool) -> Model:

@@ -9,6 +9,7 @@ from scipy.linalg.lapack import dtrtrs
 
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.draws import Draws
+from hypergauss.inference.shares import level_for
 from hypergauss.likelihoods import Likelihood, as_classification
 from hypergauss.likelihoods.multinomial_probit import coupled_probabilities
 from hypergauss.likelihoods.quadrature import row_blocks
@@ -28,12 +29,14 @@ class GaussianLatents(NamedTuple):
     """The latent functions under a Gaussian approximation: independent posteriors, one each, or coupled ones.
 
     ``coupling`` is Cholesky's factor of the M by which sites of several latents at once couple them
-    (`inference.coupled_propagation`), None if they do not.
+    (`inference.coupled_propagation`), None if they do not. ``own`` is how far the mean of what is a vertex's own lies
+    from the level, (L,), where it follows the shares of the classes (`inference.shares`).
     """
 
     posteriors: tuple[Posterior, ...]
     likelihood: Likelihood
     coupling: np.ndarray | None = None
+    own: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -60,9 +63,22 @@ class GaussianLatents(NamedTuple):
         """Which solver made them."""
         return self.posteriors[0].solver
 
+    def with_shares(self, shares: np.ndarray) -> GaussianLatents:
+        """Return the same, what is a vertex's own being as the classes' shares have it."""
+        kernel = self.posteriors[0].prior.kernel
+        level = [each.prior.mean[0] + kernel.level_variance * each.dual_weights().sum() for each in self.posteriors]
+        own = level_for(as_classification(self.likelihood), shares, kernel.varying_variance()) - np.array(level)
+        return self._replace(own=own - own.mean() if len(own) > 1 else own)
+
+    def from_own(self, rows: np.ndarray) -> np.ndarray:
+        """Return what a vertex's own adds to the mean of each latent, shape (m, L)."""
+        if self.own is None:
+            return np.zeros((len(rows), len(self.posteriors)))
+        return self.posteriors[0].prior.kernel.own_shares(rows)[:, None] * self.own
+
     def conditionals(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of each latent at vertices given by index, shape (m, L)."""
-        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
+        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors]) + self.from_own(rows)
         variance = np.stack([posterior.variance(rows) for posterior in self.posteriors], axis=1)
         if self.coupling is not None:
             variance = variance + np.einsum("cki,cki->ic", *[self._shared(rows)] * 2)
@@ -90,29 +106,34 @@ class GaussianLatents(NamedTuple):
         shift = precision * np.hstack([each.sites.mean for each in self.posteriors])
         if self.coupling is None:
             mean, variance = self.conditionals(rows)
+            own = self.from_own(rows)
             # Variances that are estimates may leave a site more than there is: the others say a little at least.
             left = 1 / np.maximum(1 / variance - precision, _LEAST_LEFT / variance)
-            return as_classification(self.likelihood).probabilities(left * (mean / variance - shift), left)
+            return as_classification(self.likelihood).probabilities(
+                left * ((mean - own) / variance - shift) + own, left
+            )
         blocks = row_blocks(len(rows))
         found = [self._left_out_coupled(rows[part], precision[part], shift[part]) for part in blocks]
         return np.concatenate(found) if found else np.zeros((0, len(self.posteriors)))
 
     def _left_out_coupled(self, rows: np.ndarray, precision: np.ndarray, shift: np.ndarray) -> np.ndarray:
         mean, covariance = self._coupled_moments(rows)
+        own = self.from_own(rows)
         total = precision.sum(axis=1, keepdims=True)
         shift = shift - precision * (shift.sum(axis=1, keepdims=True) / total)
         site = np.einsum("ic,cd->icd", precision, np.eye(precision.shape[1]))
         site = site - precision[:, :, None] * precision[:, None, :] / total[:, :, None]
         # V = (I - S P)^-1 S, and V (S^-1 m - s) = (I - S P)^-1 (m - S s).
         system = np.eye(site.shape[1]) - covariance @ site
-        right = np.concatenate([mean[:, :, None] - covariance @ shift[:, :, None], covariance], axis=2)
+        right = np.concatenate([(mean - own)[:, :, None] - covariance @ shift[:, :, None], covariance], axis=2)
         solved = np.linalg.solve(system, right)
         left = solved[:, :, 1:]
-        return coupled_probabilities(solved[:, :, 0], (left + left.transpose(0, 2, 1)) / 2)
+        return coupled_probabilities(solved[:, :, 0] + own, (left + left.transpose(0, 2, 1)) / 2)
 
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L)."""
         draws = np.concatenate([posterior.sample(rows, size, rng) for posterior in self.posteriors], axis=2)
+        draws = draws + self.from_own(rows)
         if self.coupling is None:
             return draws
         z = rng.standard_normal((size, len(self.coupling)))
@@ -129,7 +150,7 @@ class GaussianLatents(NamedTuple):
 
     def _coupled_moments(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean, shape (m, C), and covariance, (m, C, C), of each vertex's latents."""
-        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors])
+        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors]) + self.from_own(rows)
         shared = self._shared(rows)
         covariance = np.matmul(shared.transpose(2, 0, 1), shared.transpose(2, 1, 0))
         classes = np.arange(len(self.posteriors))

@@ -189,6 +189,15 @@ class Kernel(Parametrised, ABC):
         """Return the same without a level that all vertices share, which tells none from another."""
         return self.mean_variance()
 
+    @property
+    def level_variance(self) -> Any:
+        """The prior variance of a level that all vertices share; 0 where there is none."""
+        return 0.0
+
+    def own_shares(self, rows: np.ndarray) -> np.ndarray:
+        """Return which share of a vertex's variance is its own, told by no membership, shape (n,)."""
+        return np.zeros(len(rows))
+
     def prior_draws(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws of the zero-mean prior at some vertices, shape (n, size)."""
         distinct, back = np.unique(rows, return_inverse=True)  # a vertex named twice has one value

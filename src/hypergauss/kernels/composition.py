@@ -51,6 +51,16 @@ class Sum(Kernel):
         return sum(term.varying_variance() for term in self.terms)
 
     @property
+    def level_variance(self) -> Any:  # noqa: D102
+        return sum(term.level_variance for term in self.terms)
+
+    def own_shares(self, rows: np.ndarray) -> np.ndarray:
+        """Return those of the terms, averaged by their variances."""
+        shares = self.shares()
+        found = [shares[label] * term.own_shares(rows) for label, term in zip(self.labels, self.terms, strict=True)]
+        return np.sum(found, axis=0)
+
+    @property
     def blocks(self) -> tuple[int, ...]:
         """For each term, the number of the block of features it uses: terms with one basis share a block."""
         bases: list[object] = []

@@ -20,9 +20,10 @@ q of a vertex's variance is what its memberships say of it, the share 1 - q is i
 many memberships as is typical, all for an isolated one. If a vertex were the sum of its memberships, and some were not
 known, q would be c, the limit of a large individuality; near 0, a single membership says all there is to say.
 
-The level that was taken out has a prior of its own, N(0, level), added to K as a constant: it is integrated out
-exactly, and predictions do not depend on how it is divided between mean and kernel. So has what the root of the number
-of memberships says by itself, h = (c / mean c)^1/2 less its mean: variance * activity * h h' is added too.
+The level that was taken out has a prior of its own, N(0, level + relative_level * variance), added to K as a constant:
+it is integrated out exactly, and predictions do not depend on how it is divided between mean and kernel. So has what
+the root of the number of memberships says by itself, h = (c / mean c)^1/2 less its mean: variance * activity * h h' is
+added too.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class _Parts(NamedTuple):
 
 
 class Standardised(Kernel):
-    r"""A spectral kernel, centred and scaled: K = variance (T (U W U' + b I) T + diag(1 - q)) + level.
+    r"""A spectral kernel, centred and scaled: K = variance (T (U W U' + b I) T + diag(1 - q)) + a level's.
 
     Parameters
     ----------
@@ -83,6 +84,8 @@ class Standardised(Kernel):
         From 0, vertices on the scale that the filter gives them, to 1, on a common one: a correlation, then centred.
     level : float, default 0.0
         Prior variance of the level, the same for all vertices.
+    relative_level : float, default 0.0
+        What is added to that, as a share of the variance of a typical vertex.
     activity : float, default 0.0
         How much the number of memberships says by itself, relative to the variance; at 0 it is not learned either.
     fixed : sequence of str
@@ -113,6 +116,7 @@ class Standardised(Kernel):
         *,
         evenness: float = 1.0,
         level: float = 0.0,
+        relative_level: float = 0.0,
         activity: float = 0.0,
         fixed: str | Sequence[str] = (),
     ) -> None:
@@ -121,6 +125,7 @@ class Standardised(Kernel):
         self.part = part
         assert part.eigenspectrum is part.spectrum  # refused without: there is nothing to scale by
         self.level = 0.0 if level == 0 else _checks.positive("level", level)
+        self.relative_level = 0.0 if relative_level == 0 else _checks.positive("relative_level", relative_level)
         self.individuality = np.asarray(_checks.positive("individuality", individuality))
         self.evenness = np.asarray(_checks.real("evenness", evenness))
         if not 0 <= self.evenness <= 1:
@@ -141,7 +146,16 @@ class Standardised(Kernel):
 
     @property
     def rank(self) -> int:  # noqa: D102
-        return self.spectrum.rank + (self.level > 0) + self.has_activity
+        return self.spectrum.rank + self.has_level + self.has_activity
+
+    @property
+    def has_level(self) -> bool:
+        """Whether there is a level."""
+        return self.level > 0 or self.relative_level > 0
+
+    @property
+    def level_variance(self) -> Any:  # noqa: D102
+        return self.level + self.relative_level * self.variance
 
     @property
     def has_activity(self) -> bool:
@@ -165,6 +179,10 @@ class Standardised(Kernel):
     def varying_variance(self) -> float:
         """Return the variance of a typical vertex, level and activity aside."""
         return float(self.variance)
+
+    def own_shares(self, rows: np.ndarray) -> np.ndarray:
+        """Return 1 - q at some vertices, shape (n,)."""
+        return 1.0 - self._parts(self.inputs(rows)).share
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.spectrum
@@ -200,11 +218,11 @@ class Standardised(Kernel):
         return Structure(self._weights(found.weights), self.variance * _own(found))
 
     def _weights(self, weights: np.ndarray) -> np.ndarray:
-        own = [self.level] * (self.level > 0) + [self.variance * self.activity] * self.has_activity
+        own = [self.level_variance] * self.has_level + [self.variance * self.activity] * self.has_activity
         return np.append(self.variance * weights, own)
 
     def _features(self, inputs: StandardVertices, found: _Parts) -> np.ndarray:
-        own = [np.ones(len(inputs.index))] * (self.level > 0) + [inputs.activity] * self.has_activity
+        own = [np.ones(len(inputs.index))] * self.has_level + [inputs.activity] * self.has_activity
         return np.column_stack([found.scale[:, None] * inputs.vectors, *own])
 
     def cross(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
@@ -215,7 +233,7 @@ class Standardised(Kernel):
     def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
         found = self._parts(inputs)
         told = found.scale**2 * found.centred + 1 - found.share
-        return self.variance * (told + self.activity * inputs.activity**2) + self.level
+        return self.variance * (told + self.activity * inputs.activity**2) + self.level_variance
 
     def same_vertex(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         return left.index[:, None] == right.index[None, :]
@@ -251,6 +269,8 @@ class Standardised(Kernel):
         in_log_share = s / 2 - variance * adjoint.remainder * found.share
         slope = 1 / (1 + self.individuality) - 1 / (inputs.memberships + self.individuality)
         in_individuality = (in_log_share * np.where(found.share < 1, slope, 0.0)).sum()
+        if self.has_level:
+            in_variance = in_variance + self.relative_level * adjoint.weights[rank]
         in_activity = np.zeros(())
         if self.has_activity:
             in_variance = in_variance + self.activity * adjoint.weights[-1]

@@ -74,7 +74,7 @@ def left_out(model: Any, known: pd.Series, rows: np.ndarray) -> Judged | None:
         return None
     seen = model.posterior_.posteriors[0].sites.rows
     observed = _in_order(seen, rows, _checks.positions(known, model.classes_))
-    proba = tempered(model.posterior_.left_out_probabilities(), model.temperature_)
+    proba = tempered(model.posterior_.left_out_probabilities(), model.temperature_, model.shares_)
     return Judged(LEFT_OUT, seen, observed, proba, True)
 
 

@@ -94,8 +94,8 @@ def _parts(
         voices = _voices(kernel, rows, alpha, by_products=by_products)
         told = incidence.data * voices.values[incidence.indices]
         found = [Part(label, incidence.indices, told, float(voices.rest[row]), kernel.spectrum)]
-        if isinstance(kernel, Standardised) and kernel.level > 0:
-            found.append(Part("level", none.astype(int), none, kernel.level * float(alpha.sum())))
+        if isinstance(kernel, Standardised) and kernel.has_level:
+            found.append(Part("level", none.astype(int), none, float(kernel.level_variance * alpha.sum())))
         if isinstance(kernel, Standardised) and kernel.has_activity:
             h = kernel.spectrum.relative_activities
             told_by_itself = float(kernel.variance * kernel.activity * h[row] * (h[rows] @ alpha))

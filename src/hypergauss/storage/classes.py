@@ -199,7 +199,7 @@ STORED = {
     ),
     "FactoredLaplacian": Stored(FactoredLaplacian, ("diagonal", "factor", "signs", "bound", "counts")),
     "Gaussian": Stored(Gaussian, ("noise_variance", "fixed")),
-    "GaussianLatents": Stored(GaussianLatents, ("posteriors", "likelihood", "coupling"), later={"coupling": None}),
+    "GaussianLatents": Stored(GaussianLatents, GaussianLatents._fields, later={"coupling": None, "own": None}),
     "Ground": Stored(Ground, Ground._fields),
     "GraphLaplacian": Stored(GraphLaplacian, ("matrix", "bound")),
     "HyperparameterDraws": Stored(HyperparameterDraws, ("coordinates", "hyperparameters", "log_posterior")),
@@ -258,7 +258,7 @@ STORED = {
     "Observations": Stored(
         Observations, ("rows", "mean", "counts", "scatter", "known_variance", "known_offset", "is_uniform")
     ),
-    "OneHotLatents": Stored(OneHotLatents, ("posteriors", "likelihood", "coupling"), later={"coupling": None}),
+    "OneHotLatents": Stored(OneHotLatents, OneHotLatents._fields, later={"coupling": None, "own": None}),
     "OrderedProbit": Stored(OrderedProbit, ("num_classes", "first_threshold", "gaps", "fixed")),
     "Poisson": Stored(Poisson, ()),
     "Prior": Stored(Prior, ("kernel", "mean")),
@@ -276,7 +276,11 @@ STORED = {
     "SquaredExponential": Stored(SquaredExponential, ("covariates", "lengthscale", "variance", "fixed")),
     "StandardVertices": Stored(StandardVertices, ("index", "vectors", "memberships", "trivial", "activity")),
     "Standardiser": Stored(Standardiser, Standardiser._fields),
-    "Standardised": Stored(Standardised, ("part", "level", "individuality", "evenness", "activity", "fixed")),
+    "Standardised": Stored(
+        Standardised,
+        ("part", "level", "relative_level", "individuality", "evenness", "activity", "fixed"),
+        later={"relative_level": 0.0},
+    ),
     "StudentT": Stored(StudentT, ("scale", "degrees_of_freedom", "fixed")),
     "Sum": Stored(Sum, ("terms", "labels")),
     "UnitRows": Stored(UnitRows, ("rows", "angle", "variance", "fixed")),
@@ -333,8 +337,8 @@ ESTIMATORS = {
     ),
     "HypergraphGPClassifier": Stored(
         HypergraphGPClassifier,
-        (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "temperature_", "labels_"),
-        later={**_LATER, "temperature_": 1.0, "labels_": None},
+        (*_LEARNED, "classes_", "elbo_", "elbo_trace_", "draws_", "temperature_", "shares_", "labels_"),
+        later={**_LATER, "temperature_": 1.0, "shares_": None, "labels_": None},
     ),
     "HypergraphGPLVM": Stored(
         HypergraphGPLVM,
