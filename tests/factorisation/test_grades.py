@@ -7,12 +7,24 @@ from scipy.stats import kstest, truncnorm
 
 from hypergauss.factorisation.grades import Grades, truncated_normal
 from hypergauss.factorisation.noise import Precisions
+from hypergauss.likelihoods.ordinal import log_probability_between
 
 
 @pytest.mark.parametrize(("low", "high"), [(-0.3, 1.2), (-np.inf, -0.5), (2.0, np.inf), (4.0, 4.5), (-7.0, -6.0)])
 def test_latent_values_follow_the_truncated_normal(low, high, rng):
     drawn = truncated_normal(np.full(4000, low), np.full(4000, high), rng)
     assert kstest(drawn, truncnorm(low, high).cdf).pvalue > 1e-3
+
+
+def test_the_likelihood_of_grades_keeps_its_digits_in_the_tails(rng):
+    label, thresholds = np.arange(4).repeat(50), np.array([-1.0, -1.0 + 1e-9, 2.0])
+    eta = 12.0 * rng.standard_normal(200)
+    eta[:50] = np.linspace(-20.0, 35.0, 50)
+    grades = Grades(np.arange(4.0), label, np.arange(200), np.zeros(200, int), np.dtype(float))
+    ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
+    exact = log_probability_between(ends[label] - eta, ends[label + 1] - eta).sum()
+    assert exact < -5000
+    assert grades.log_likelihood(thresholds, eta, np.ones(200)) == pytest.approx(exact, rel=1e-9)
 
 
 def test_thresholds_have_the_posterior_that_a_grid_gives(rng):

@@ -53,7 +53,7 @@ def test_an_update_is_a_refit_but_for_noise(model):
 
 def test_an_update_with_a_newcomer_agrees_with_predict_new(model):
     own = NEW & (USER == 55) & (RANK < 8)
-    mean, std = model.predict_new(ITEM[own], VALUE[own], return_std=True)
+    mean, std = model.predict_new(ITEM[own], VALUE[own], prior="hypergraph", return_std=True)
     model.update(*named(own), random_state=0)
     items = model.items_
     there = model.predict(np.full(len(items), 55), items)

@@ -48,7 +48,7 @@ def rmse(found):
 
 
 def test_a_newcomer_is_predicted_as_by_a_refit(model, refit):
-    ours, theirs = predicted(model), refit.predict(USER[REST], ITEM[REST])
+    ours, theirs = predicted(model, prior="hypergraph"), refit.predict(USER[REST], ITEM[REST])
     assert abs(rmse(ours) - rmse(theirs)) < 0.05
     assert np.corrcoef(ours, theirs)[0, 1] > 0.97
     with pytest.warns(UnseenWarning):
@@ -56,10 +56,11 @@ def test_a_newcomer_is_predicted_as_by_a_refit(model, refit):
     assert rmse(ours) < 0.8 * rmse(alone)
 
 
-def test_the_population_is_another_prior(model):
-    other = predicted(model, prior="population")
+def test_the_population_is_the_prior_unless_told(model):
+    other = predicted(model)
+    assert np.array_equal(other, predicted(model, prior="population"))
     assert rmse(other) < VALUE[REST].std()
-    assert np.abs(other - predicted(model)).max() > 0.01
+    assert np.abs(other - predicted(model, prior="hypergraph")).max() > 0.01
 
 
 def test_deviations_for_a_newcomer_are_as_wide_as_those_of_a_refit(model, refit):
@@ -67,7 +68,8 @@ def test_deviations_for_a_newcomer_are_as_wide_as_those_of_a_refit(model, refit)
     deviations = np.zeros(len(USER))
     for user in np.unique(USER[NEW]):
         given, rest = GIVEN & (user == USER), REST & (user == USER)
-        _, deviations[rest] = model.predict_new(ITEM[given], VALUE[given], ITEM[rest], return_std=True)
+        own = (ITEM[given], VALUE[given], ITEM[rest])
+        _, deviations[rest] = model.predict_new(*own, prior="hypergraph", return_std=True)
     assert np.median(np.abs(np.log(deviations[REST] / wide))) < 0.1
     assert abs(np.log(deviations[REST] / wide).mean()) < 0.05
 

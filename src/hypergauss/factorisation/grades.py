@@ -23,6 +23,8 @@ _CHUNK = 1 << 18
 THRESHOLD_SPREAD = 3.0
 #: Steps of Metropolis a sweep.
 _STEPS = 2
+#: Probabilities below are taken by their logarithms: a difference of two values of Phi would lose digits.
+_SMALL = 1e-8
 
 
 class Cuts(NamedTuple):
@@ -80,8 +82,9 @@ class Grades(NamedTuple):
         """Draw thresholds given predictors and noise, then latent values given all."""
         root = np.sqrt(noise[0].each[self.user] * noise[1].each[self.item])
         thresholds = cuts.thresholds
+        reached = self.log_likelihood(thresholds, eta, root)
         for _ in range(_STEPS):
-            thresholds = self._step(thresholds, eta, root, rng)
+            thresholds, reached = self._step(thresholds, reached, eta, root, rng)
         low, high = self._limits(thresholds, eta, root)
         return Cuts((eta + truncated_normal(low, high, rng) / root).astype(self.dtype), thresholds)
 
@@ -91,20 +94,28 @@ class Grades(NamedTuple):
 
     def log_likelihood(self, thresholds: np.ndarray, eta: np.ndarray, root: np.ndarray) -> float:
         """Return the sum of log p(r | eta) over ratings, for roots of the noise's precisions."""
-        low, high = self._limits(thresholds, eta, root)
-        return float(log_probability_between(low, high).sum())
+        low, high = _in_left_tail(*self._limits(thresholds, eta, root))[:2]
+        p = ndtr(high) - ndtr(low)
+        is_small = p < _SMALL
+        p[is_small] = 1.0
+        return float(np.log(p).sum() + log_probability_between(low[is_small], high[is_small]).sum())
 
-    def _step(self, thresholds: np.ndarray, eta: np.ndarray, root: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One step of Metropolis in (b_1, log gaps); steps are symmetric, and scaled alike wherever the chain is."""
+    def _step(
+        self, thresholds: np.ndarray, reached: float, eta: np.ndarray, root: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float]:
+        """One step of Metropolis in (b_1, log gaps) from thresholds whose log-likelihood is known.
+
+        Steps are symmetric, and scaled alike wherever the chain is.
+        """
         counts = np.bincount(self.label, minlength=self.num_classes)
         # Given eta, a threshold is known to about 1 / sqrt(ratings beside it); 2.4 / sqrt(d) is the best multiple.
         known = 1.0 / np.sqrt(np.minimum(counts[:-1], counts[1:]))
         spread = 2.4 / np.sqrt(len(known)) * known
         spread[1:] /= np.diff(self.start_thresholds())
         proposed = _from_coordinates(_coordinates(thresholds) + spread * rng.standard_normal(len(spread)))
-        gain = self.log_likelihood(proposed, eta, root) - self.log_likelihood(thresholds, eta, root)
-        gain += _log_prior(proposed) - _log_prior(thresholds)
-        return proposed if np.log(rng.random()) < gain else thresholds
+        found = self.log_likelihood(proposed, eta, root)
+        gain = found - reached + _log_prior(proposed) - _log_prior(thresholds)
+        return (proposed, found) if np.log(rng.random()) < gain else (thresholds, reached)
 
 
 def predictors(users: np.ndarray, items: np.ndarray, user: np.ndarray, item: np.ndarray) -> np.ndarray:
@@ -119,13 +130,18 @@ def predictors(users: np.ndarray, items: np.ndarray, user: np.ndarray, item: np.
 
 def truncated_normal(low: np.ndarray, high: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw standard normals between limits, by the inverse of Phi in the tail where it is small."""
-    mirrored = low + high > 0
-    left, right = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
+    left, right, mirrored = _in_left_tail(low, high)
     below, above = ndtr(left), ndtr(right)
     drawn = ndtri(below + (above - below) * rng.random(len(low)))
     # Where even Phi(right) is zero, the limit itself is as good as any draw.
     drawn = np.clip(np.where(np.isfinite(drawn), drawn, right), left, right)
     return np.where(mirrored, -drawn, drawn)
+
+
+def _in_left_tail(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return limits mirrored to the left tail, where Phi is small and keeps its digits, and which were mirrored."""
+    mirrored = low + high > 0
+    return np.where(mirrored, -high, low), np.where(mirrored, -low, high), mirrored
 
 
 def _coordinates(thresholds: np.ndarray) -> np.ndarray:

@@ -33,11 +33,11 @@ Rated = tuple[Iterable[Hashable], ArrayLike | None]
 class Growth(Answers):
     """Answers of `KPMF` about those that it does not know yet; `update` and `explain` need inference="gibbs".
 
-    The other side's rows, hyperparameters and noise stay as they were drawn: under each draw the newcomer's row has the
-    prior that the hypergraph gives to a vertex with these memberships, and is conditioned on its ratings. That is a
-    refit, but for what the newcomer would tell of everybody else and of its own noise, of which the prior alone is
-    known, and for sizes of hyperedges, which stay. Where `fit` was told of days, a newcomer's ratings are taken as of
-    one day, that of the prediction too. Of more than 160 draws, so many, evenly spaced, are used.
+    The other side's rows, hyperparameters and noise stay as they were drawn: under each draw the newcomer's row has a
+    prior, and is conditioned on its ratings. With the prior that the hypergraph gives to a vertex with these
+    memberships, that is a refit, but for what the newcomer would tell of everybody else and of its own noise, of which
+    the prior alone is known, and for sizes of hyperedges, which stay. Where `fit` was told of days, a newcomer's ratings
+    are taken as of one day, that of the prediction too. Of more than 160 draws, so many, evenly spaced, are used.
     At the mode there is one draw of the other side, and a newcomer's row is a ridge regression on it.
     """
 
@@ -68,8 +68,9 @@ class Growth(Answers):
             The newcomer's memberships in ``user_relations``.
         prior : {"hypergraph", "population"}, optional
             What is expected of the newcomer before their ratings: what the hypergraph says of a vertex with these
-            memberships, which is what a refit would take and is taken unless told, or mean and variance over all users
-            of the fit. With inference="map" it is mean 0 and the kernel's variance, unless told "population".
+            memberships, as a refit would take it, or mean and variance over all users of the fit. Unless told, it is
+            "population" where ratings are given and ``relations`` are not, and "hypergraph" otherwise. With
+            inference="map" it is mean 0 and the kernel's variance, unless told "population".
         return_std : bool
             Whether to return the standard deviation of a new rating as well.
         """
@@ -188,14 +189,14 @@ class Growth(Answers):
     ) -> tuple[Prediction, np.ndarray]:
         """Return predictions for a newcomer of one side, and the rows that it has ratings with."""
         check_is_fitted(self, "users_")
-        known_of = self._check_prior(prior, relations)
+        names = as_list(rated[0])
+        given = check_given(rated[1], self.likelihood, len(names))
+        known_of = self._check_prior(prior, relations, has_ratings=self.likelihood != "implicit" and len(names) > 0)
         if side:
             self._refuse_days("predict_new_item")
         idle = None if known_of == "population" else ("items" if side else "users")
         kept = together(self._mode() if self.inference == "map" else self.draws_, without=idle, most=_MOST_DRAWS)
         rules, (others, argument) = self._rules(), (self.users_, "users") if side else (self.items_, "items")
-        names = as_list(rated[0])
-        given = check_given(rated[1], self.likelihood, len(names))
         measured = growing.newcomer_ratings(names, given, rules, others, argument=argument)
         seen = measured.others
         if self.likelihood == "implicit":
@@ -223,7 +224,7 @@ class Growth(Answers):
         predictive = NewcomerPredictive(kept, side, posterior, rules.scale, rules.levels)
         return Prediction(predictive, self.ratings_, self.bounds_), seen
 
-    def _check_prior(self, prior: str | None, relations: Memberships | None) -> str:
+    def _check_prior(self, prior: str | None, relations: Memberships | None, *, has_ratings: bool) -> str:
         """Return what is expected of a newcomer before their ratings: "hypergraph", "population" or "kernel"."""
         if prior is not None:
             _checks.one_of("prior", prior, ("hypergraph", "population"))
@@ -238,7 +239,11 @@ class Growth(Answers):
                 f"`relations` must be left out with {having}, which does not look at them. Got "
                 f"{', '.join(map(repr, relations))}. Use prior='hypergraph', with inference='gibbs'."
             )
-        return prior or ("kernel" if self.inference == "map" else "hypergraph")
+        if prior is not None:
+            return prior
+        if self.inference == "map":
+            return "kernel"
+        return "population" if has_ratings and not relations else "hypergraph"
 
     def _refuse_days(self, method: str) -> None:
         if self.days_ is not None:
