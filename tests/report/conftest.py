@@ -25,7 +25,7 @@ def planted(n=60, m=80):
 
 
 @pytest.fixture(scope="module")
-def regression():
+def regression(short_fits):
     H, names, signal = planted()
     model = hg.HypergraphGPRegressor(H, max_iterations=20, size_exponent=0.0, n_starts=1, random_state=0)
     observed = dict(zip(names[20:], signal[20:], strict=True))
