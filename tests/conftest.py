@@ -106,6 +106,33 @@ def hypergraph():
     return random_hypergraph(12, 8, seed=1)
 
 
+@pytest.fixture(scope="module")
+def few_points():
+    """Averages over hyperparameters have few points: for tests of how parts join, not of what an average is worth."""
+    from hypergauss.estimators import averaging, fitting
+
+    def over_few(task, attempt, neighbours, count):
+        return averaging.average(task, attempt, neighbours, min(count, 8))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fitting, "average", over_few)
+        yield
+
+
+@pytest.fixture(scope="module")
+def short_fits(few_points):
+    """Searches for hyperparameters end early besides: for tests that need some model, and not a good one."""
+    from hypergauss.estimators import tasks
+    from hypergauss.learning import search
+
+    def short(*arguments, max_iterations, **options):
+        return search.maximise(*arguments, max_iterations=min(max_iterations, 15), **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tasks, "maximise", short)
+        yield
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(7)

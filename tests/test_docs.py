@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import hypergauss
+
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = [
     *(DOCS / f"{name}.md" for name in ("choose", "sharp-bits")),
@@ -22,6 +24,8 @@ def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch)
     if page.stem == "clusters":  # workers in processes of their own are started in tests of the operator
         distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install hypergauss[dask]")
         monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False))
+    if page.stem == "ratings":  # how many chains are good enough is tested where they are made
+        monkeypatch.setattr(hypergauss, "KPMF", partial(hypergauss.KPMF, chains=2, warm_up=20))
     monkeypatch.chdir(tmp_path)
     with contextlib.redirect_stdout(io.StringIO()):
         exec("\n".join(blocks), {})

@@ -13,6 +13,8 @@ import hypergauss as hg
 from hypergauss.cli import main
 from hypergauss.datasets import make_planted_hypergraph
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 RESULTS = {"predictions.csv", "report.html", "metrics.json", "model.hypergauss"}
 
 

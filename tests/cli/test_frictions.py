@@ -16,6 +16,8 @@ from hypergauss.cli.parser import make_parser
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.exceptions import FileError
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):

@@ -12,6 +12,8 @@ from hypergauss.cli import inputs, main
 from hypergauss.cli.parser import make_parser
 from hypergauss.exceptions import FileError
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 EDGES = "who,what\na,x\nb,x\nc,x\nc,y\nd,y\n"
 
 

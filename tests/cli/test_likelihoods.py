@@ -10,6 +10,8 @@ import hypergauss as hg
 from hypergauss.cli import main
 from hypergauss.datasets import make_planted_hypergraph
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 PLANTED = make_planted_hypergraph(40, 60, 2, random_state=0)
 NAMES = np.array([f"v{v:02d}" for v in range(40)], dtype=object)
 TARGETS = {

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 from hypergauss.cli import main
 from hypergauss.cli.spreadsheets import as_named, harmless
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 RESULTS = {"predictions.csv", "report.html", "metrics.json", "model.hypergauss"}
 NAMES = ["=1+1", "+x", "-y", "@z", "-5", "plain", "'=quoted", "-"]
 

@@ -8,6 +8,8 @@ from hypergauss.inference import SpectralFeatures
 from hypergauss.inference.mixtures import components
 from tests.hypergraphs import random_hypergraph
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 H = random_hypergraph(14, 9, seed=5)
 NAMES = list(H.vertices)
 Y = np.sin(np.arange(9.0)) + 2.0

@@ -11,6 +11,8 @@ from hypergauss.spectrum.factored import NAMED
 from tests import oracles
 from tests.hypergraphs import random_hypergraph
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 OTHERS = tuple(NAMED)
 
 

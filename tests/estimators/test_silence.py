@@ -9,6 +9,8 @@ from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import LearningWarning
 from hypergauss.spectrum import LAPLACIANS
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 ALL = Hypergraph.from_edges([list("abcdef")])
 TWO = Hypergraph.from_edges([list("abc"), list("def"), ["a", "b"]])
 EMPTY = Hypergraph.from_edges([[]], vertices=list("abcdef"))

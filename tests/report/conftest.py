@@ -25,7 +25,7 @@ def planted(n=60, m=80):
 
 
 @pytest.fixture(scope="module")
-def regression():
+def regression(short_fits):
     H, names, signal = planted()
     model = hg.HypergraphGPRegressor(H, max_iterations=20, size_exponent=0.0, n_starts=1, random_state=0)
     observed = dict(zip(names[20:], signal[20:], strict=True))
@@ -58,25 +58,36 @@ def browser():
         browser.close()
 
 
-@pytest.fixture
-def opened(browser):
-    """Open a page; what it says and asks for is collected, and both must stay nothing."""
-    contexts, trouble = [], []
+class Pages:
+    """One page for each screen, on which file after file is opened: a new one costs more than most tests do with it."""
 
-    def open_page(path, **options):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("request", lambda request: trouble.append(request.url) if request.url != path.as_uri() else None)
-        page.goto(path.as_uri())
+    def __init__(self, browser):
+        self._browser, self._kept, self._asked, self.trouble = browser, {}, None, []
+
+    def open(self, uri, options):
+        key = json.dumps(options, sort_keys=True)
+        if key not in self._kept:
+            self._kept[key] = page = self._browser.new_context(**options).new_page()
+            page.on("console", lambda message: self.trouble.append(f"console: {message.text}"))
+            page.on("pageerror", lambda error: self.trouble.append(f"error: {error}"))
+            page.on("request", lambda request: self.trouble.append(request.url) if request.url != self._asked else None)
+        self._asked, page = uri, self._kept[key]
+        page.mouse.move(0, 0)
+        page.goto(uri)
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert trouble == []
+
+@pytest.fixture(scope="module")
+def pages(browser):
+    return Pages(browser)
+
+
+@pytest.fixture
+def opened(pages):
+    """Open a page; what it says and asks for is collected, and both must stay nothing."""
+    pages.trouble.clear()
+    yield lambda path, **options: pages.open(path.as_uri(), options)
+    assert pages.trouble == []
 
 
 def content_of(page):

@@ -251,10 +251,9 @@ def test_numbers_of_a_column_have_as_many_decimals(opened, page_path):
 
 def test_names_on_the_map_stand_beside_their_points_and_inside(opened, page_path):
     page = opened(page_path, **DESK)
-    page.add_init_script("""window.written = []; const pen = CanvasRenderingContext2D.prototype, fill = pen.fillText;
+    page.evaluate("""() => { const pen = CanvasRenderingContext2D.prototype, fill = pen.fillText;
         pen.fillText = function (text, x, y) { window.written.push([text, x, y, this.measureText(text).width]);
-            return fill.call(this, text, x, y); };""")
-    page.reload()
+            return fill.call(this, text, x, y); }; window.written = []; }""")
     vertices = content_of(page.content())["vertices"]
     width, height = page.evaluate("[map.clientWidth, map.clientHeight]")
     points = [
@@ -418,5 +417,5 @@ def test_every_state_fits_its_screen_and_differs_from_the_others(opened, request
         reach(page)
         page.wait_for_timeout(60)
         assert page.evaluate("document.documentElement.scrollWidth") <= device["viewport"]["width"], state
-        pictures.append(page.screenshot(path=tmp_path / f"{state}.png", full_page=True))
+        pictures.append(page.screenshot(path=tmp_path / f"{state}.jpg", full_page=True, type="jpeg"))
     assert len(set(pictures)) == len(STATES)

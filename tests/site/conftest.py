@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.report.conftest import browser  # noqa: F401
+from tests.report.conftest import browser, pages  # noqa: F401
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -18,19 +18,13 @@ PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touc
 
 
 @pytest.fixture
-def opened(browser, site):
-    contexts = []
-
+def opened(pages, site):
     def open_page(name, options):
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.goto((site / f"{name}.html").as_uri())
+        page = pages.open((site / f"{name}.html").as_uri(), options)
         page.evaluate("window.MathJax?.startup?.promise")  # formulas have their width when they are set
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    return open_page
 
 
 def test_every_link_inside_the_site_leads_somewhere(site):

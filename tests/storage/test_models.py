@@ -22,6 +22,8 @@ from tests.hypergraphs import random_hypergraph
 from tests.io.awkward import noted
 from tests.storage.files import npy, rewritten, with_content
 
+pytestmark = pytest.mark.usefixtures("short_fits")
+
 H = random_hypergraph(14, 9, seed=5)
 NAMES = list(H.vertices)
 Y = np.sin(np.arange(9.0))
