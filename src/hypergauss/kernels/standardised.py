@@ -38,7 +38,7 @@ from hypergauss import _checks, parameters
 from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.spectral import SpectralKernel
 from hypergauss.parameters import bounded, positive
-from hypergauss.spectrum import EigenSpectrum
+from hypergauss.spectrum import EigenSpectrum, LocalDensity, Spectrum
 
 #: The share of the largest weight below which a vertex has no part in what is filtered but by rounding.
 _NOTHING = 1e-200
@@ -70,13 +70,21 @@ class _Parts(NamedTuple):
     log_ratio: np.ndarray  # log(t / mean t), (n,), 0 where nothing is known
 
 
+class FieldScale(NamedTuple):
+    """F = T g + e: T and the variance of e at every vertex, shape (N,) each."""
+
+    scale: np.ndarray
+    own: np.ndarray
+
+
 class Standardised(Kernel):
     r"""A spectral kernel, centred and scaled: K = variance (T (U W U' + b I) T + diag(1 - q)) + level.
 
     Parameters
     ----------
     part : SpectralKernel
-        The filter, on a spectrum with eigenvectors. Its variance is that of a typical vertex.
+        The filter. Its variance is that of a typical vertex. On a matrix-free spectrum a Matern of whole nu, for the
+        Markov solver: vertices are then scaled by variances from probes (`scale_error`).
     individuality : float, default 1.0
         How much of a vertex with fewer memberships than is typical is its own.
     evenness : float, default 1.0
@@ -119,7 +127,6 @@ class Standardised(Kernel):
         if not isinstance(part, SpectralKernel):
             raise TypeError(f"`part` must be a filter of a spectrum. Got {type(part).__name__}. Try `Walk(spectrum)`.")
         self.part = part
-        assert part.eigenspectrum is part.spectrum  # refused without: there is nothing to scale by
         self.level = 0.0 if level == 0 else _checks.positive("level", level)
         self.individuality = np.asarray(_checks.positive("individuality", individuality))
         self.evenness = np.asarray(_checks.real("evenness", evenness))
@@ -131,17 +138,26 @@ class Standardised(Kernel):
         self.fixed = self.check_fixed((*named, *silent))
 
     @property
-    def spectrum(self) -> EigenSpectrum:
+    def spectrum(self) -> Spectrum:
         """The spectrum that is filtered."""
-        return self.part.eigenspectrum
+        return self.part.spectrum
 
     @property
     def num_vertices(self) -> int:  # noqa: D102
         return self.part.num_vertices
 
     @property
-    def rank(self) -> int:  # noqa: D102
-        return self.spectrum.rank + (self.level > 0) + self.has_activity
+    def rank(self) -> int | None:  # noqa: D102
+        return self.part.eigenspectrum.rank + self._num_own if self.has_eigenvectors else None
+
+    @property
+    def has_eigenvectors(self) -> bool:  # noqa: D102
+        return self.part.has_eigenvectors
+
+    @property
+    def _num_own(self) -> int:
+        """The features besides those of the filter: of the level, and of activity."""
+        return (self.level > 0) + self.has_activity
 
     @property
     def has_activity(self) -> bool:
@@ -167,7 +183,7 @@ class Standardised(Kernel):
         return float(self.variance)
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
-        spectrum = self.spectrum
+        spectrum = self.part.eigenspectrum
         return StandardVertices(
             rows,
             spectrum.centred_vectors(rows),
@@ -196,16 +212,55 @@ class Standardised(Kernel):
         """Return T at some vertices, shape (n,)."""
         return self._parts(self.inputs(rows)).scale
 
+    def as_field(self, inputs: StandardVertices | None) -> FieldScale:
+        """Return what makes f = T g + e of a field g that has the filter's covariance, centred, at every vertex.
+
+        Without eigenvectors variances are those of `MatrixFreeSpectrum.local_density`, which are estimates.
+
+        Parameters
+        ----------
+        inputs : StandardVertices or None
+            Of all vertices, in order; None without eigenvectors.
+        """
+        found = self._estimated_parts() if inputs is None else self._parts(inputs)
+        return FieldScale(found.scale, self.variance * (1.0 - found.share))
+
+    def variances_at_ends(self) -> tuple[Any, Any]:
+        """Return the variance of g along an eigenvector of eigenvalue 0, and along the direction that is taken out."""
+        first = self.part.filter(np.zeros(1))[0]
+        known = self.has_eigenvectors
+        last = self.part.values_on_spectrum()[1] if known else self.part.filter(np.array([self.spectrum.upper]))[0]
+        return self.variance * first, self.variance * last
+
+    def own_features(self) -> np.ndarray:
+        """Return a column of ones if there is a level, and h if there is activity, at every vertex, shape (N, 0-2)."""
+        columns = self._own_features(self.spectrum.relative_activities)
+        return np.column_stack(columns) if columns else np.zeros((self.num_vertices, 0))
+
+    def own_weights(self) -> np.ndarray:
+        """Return the prior variances of their coefficients, shape (0-2,)."""
+        return np.array([self.level] * (self.level > 0) + [self.variance * self.activity] * self.has_activity)
+
+    def scale_error(self) -> float:
+        """Return the relative standard error of the variances that vertices are scaled by, typically: 0 if exact."""
+        if isinstance(self.spectrum, EigenSpectrum):
+            return 0.0
+        local: LocalDensity = self.spectrum.local_density  # type: ignore[attr-defined]
+        relative = local.standard_error(self.part.filter) / local.diagonal(self.part.filter)
+        return float(np.sqrt(self.spectrum.typical_weights @ relative**2))
+
     def _structure(self, found: _Parts) -> Structure:
         return Structure(self._weights(found.weights), self.variance * _own(found))
 
     def _weights(self, weights: np.ndarray) -> np.ndarray:
-        own = [self.level] * (self.level > 0) + [self.variance * self.activity] * self.has_activity
-        return np.append(self.variance * weights, own)
+        return np.append(self.variance * weights, self.own_weights())
 
     def _features(self, inputs: StandardVertices, found: _Parts) -> np.ndarray:
-        own = [np.ones(len(inputs.index))] * (self.level > 0) + [inputs.activity] * self.has_activity
+        own = self._own_features(inputs.activity)
         return np.column_stack([found.scale[:, None] * inputs.vectors, *own])
+
+    def _own_features(self, activity: np.ndarray) -> list[np.ndarray]:
+        return [np.ones(len(activity))] * (self.level > 0) + [activity] * self.has_activity
 
     def cross(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         F, (weights, remainder) = self.features_and_structure(left)
@@ -232,7 +287,7 @@ class Standardised(Kernel):
         With s the slope in log T, that in t is -evenness s / (2 t), in mean t evenness (sum of s) / (2 mean t), in
         mean v -(sum of s) / (2 mean v), in log q s / 2 besides the remainder's, in evenness -s log(t / mean t) / 2.
         """
-        found, variance, even, spectrum = self._parts(inputs), self.variance, self.evenness, self.spectrum
+        found, variance, even, spectrum = self._parts(inputs), self.variance, self.evenness, self.part.eigenspectrum
         of_features = getattr(adjoint, "features", None)
         rank = spectrum.rank
         of_weights = adjoint.weights[:rank]
@@ -306,16 +361,39 @@ class Standardised(Kernel):
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
-        t = v + inputs.trivial * weights[:1].sum()
-        typical, of_trivial = self.spectrum.typical_shares
+        typical, of_trivial = self.part.eigenspectrum.typical_shares
         mean = typical @ weights + background
+        return self._scaled(inputs.memberships, inputs.trivial, weights, background, v, (mean, of_trivial))
+
+    def _estimated_parts(self) -> _Parts:
+        """Return the parts of all vertices, of a filter that falls, without eigenvectors."""
+        spectrum, phi = self.spectrum, self.part.filter
+        ends = phi(np.array([0.0, spectrum.upper]))
+        background = ends[1]
+        trivial, typical = spectrum.trivial**2, spectrum.typical_weights
+        v = spectrum.local_density.diagonal(phi) + background * trivial  # type: ignore[attr-defined]
+        means = typical @ v, typical @ trivial
+        return self._scaled(spectrum.relative_memberships, trivial, ends[:1] - background, background, v, means)
+
+    def _scaled(
+        self,
+        memberships: np.ndarray,
+        trivial: np.ndarray,
+        weights: np.ndarray,
+        background: Any,
+        v: np.ndarray,
+        means: tuple[Any, Any],
+    ) -> _Parts:
+        """Return the parts from variances without the trivial direction, and means of these and of its squares."""
+        t = v + trivial * weights[:1].sum()
+        mean, of_trivial = means
         mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
         whole_mean = mean + of_trivial * weights[:1].sum()
         least = max(_NOTHING * np.real(weights).max(initial=0.0), _LEAST)
         is_known = np.minimum(np.real(v), np.real(t)) > least
         inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
         log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))
-        c, k = inputs.memberships, self.individuality
+        c, k = memberships, self.individuality
         share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
         scale = np.sqrt(share / mean * np.exp(-self.evenness * log_ratio))
         return _Parts(weights, background, share, scale, v, inverse, mean, whole_mean, log_ratio)

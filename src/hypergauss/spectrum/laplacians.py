@@ -176,6 +176,11 @@ class MatrixFreeLaplacian(Laplacian):
     def multiplier(self) -> LaplacianOperator:  # noqa: D102
         return self.products
 
+    def memberships(self) -> np.ndarray:  # noqa: D102
+        if isinstance(self.products, LocalLaplacian) and self.products.has_incidence:
+            return np.diff(self.products.incidence.indptr).astype(np.float64)
+        return super().memberships()
+
 
 def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> sp.csr_array:
     """Return A = D_v^-1/2 R diag(w)^1/2 D_e^-1/2, where ``w(e) |e|^a`` stands for w(e).
