@@ -177,9 +177,8 @@ class MatrixFreeLaplacian(Laplacian):
         return self.products
 
     def memberships(self) -> np.ndarray:  # noqa: D102
-        if isinstance(self.products, LocalLaplacian) and self.products.has_incidence:
-            return np.diff(self.products.incidence.indptr).astype(np.float64)
-        return super().memberships()
+        counts = self.products.memberships()
+        return super().memberships() if counts is None else counts
 
 
 def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> sp.csr_array:

@@ -2,14 +2,19 @@ r"""What a filter gives each vertex, by products alone: the diagonal of phi(Delt
 
 With t_k the Chebyshev polynomials on [0, upper] and c_k the coefficients of a filter phi,
 
-    phi(Delta)_ii = sum over k of c_k t_k(Delta)_ii,    t_k(Delta)_ii = mean over probes of z_i (t_k(Delta) z)_i,
+    phi(Delta)_ii = sum over k of c_k t_k(Delta)_ii.
 
-z vectors of independent signs. The direction u that the standardised prior takes out is an eigenvector of eigenvalue 0
-and is kept apart, exactly: the probes are projected onto its complement. With s probes the variance of the diagonal is
+The direction u that the standardised prior takes out is an eigenvector of eigenvalue 0 and is kept apart, exactly. With
+an orthonormal Q of leading eigenvectors besides, however rough, and z vectors of independent signs,
 
-    ((P phi^2)_ii - (P phi)_ii^2) / s,    P = I - u u',
+    t_k(Delta) = t_k(Delta) (u u' + Q Q' + P),    diag(t_k Q Q') = row sums of (t_k Q) o Q,
+    diag(t_k P) = mean over probes of z o (t_k P z),
 
-which is known by the same moments, so the estimate states its own error.
+so that only what a filter that falls has little of is left to chance. With s probes the variance of the diagonal is
+
+    ((phi^2 P)_ii - (phi P)_ii^2) / s,
+
+which is known by the same moments: the estimate states its own error.
 """
 
 from __future__ import annotations
@@ -23,11 +28,14 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator, minres
 
 from hypergauss.exceptions import ConvergenceError
-from hypergauss.operators import LaplacianOperator, LocalLaplacian, column_slices
+from hypergauss.operators import Block, LaplacianOperator, LocalLaplacian, column_slices
 from hypergauss.spectrum import chebyshev
+from hypergauss.spectrum.leading import leading_subspace
 
 #: The highest Chebyshev polynomial, the probes behind each diagonal, and the vertices up to which nothing is random.
 _DEGREE, _PROBES, _FEW_VERTICES = 64, 64, 1_000
+#: Leading eigenvectors that probes are relieved of, and squared lengths, relative to the largest, that count as some.
+_LEADING, _INDEPENDENT = 64, 1e-3
 #: Vertices from which moments are kept in single precision, whose rounding is far below what probes leave.
 _MANY_VERTICES = 200_000
 #: Residual of the projection onto the null space where components are not to be had, and the most products for it.
@@ -39,17 +47,18 @@ class LocalDensity(NamedTuple):
 
     Attributes
     ----------
-    moments : array, shape (N, degree + 1)
-        The diagonals of P t_k(Delta).
+    known, estimated : arrays, shape (N, degree + 1)
+        The diagonals of t_k(Delta) Q Q', and of t_k(Delta) P by probes.
     trivial : array, shape (N,)
-        The direction u that P leaves out.
+        The direction u that both leave out.
     upper : float
         A number that no eigenvalue exceeds.
     n_random : int
-        Probes behind the moments; 0 where nothing is random.
+        Probes behind the estimated ones; 0 where nothing is random.
     """
 
-    moments: np.ndarray
+    known: np.ndarray
+    estimated: np.ndarray
     trivial: np.ndarray
     upper: float
     n_random: int
@@ -57,39 +66,64 @@ class LocalDensity(NamedTuple):
     @classmethod
     def of(cls, operator: LaplacianOperator, trivial: np.ndarray, seed: int = 0) -> Self:
         """Find the moments of an operator by probes, or of few vertices by all unit vectors."""
-        N = operator.size
+        N, u, rng = operator.size, operator.vector(trivial[:, None]), np.random.default_rng([seed, 4])
         is_few = N <= _FEW_VERTICES
-        signs = np.sqrt(N) * np.eye(N) if is_few else None
-        count = N if is_few else _PROBES
-        rng = np.random.default_rng([seed, 4])
-        moments = np.zeros((N, _DEGREE + 1), dtype=np.float32 if N > _MANY_VERTICES else np.float64)
-        u = operator.vector(trivial[:, None])
+        Q = _leading(operator, u, 0 if is_few else _LEADING, rng)
+        known = np.zeros((N, _DEGREE + 1), dtype=np.float32 if N > _MANY_VERTICES else np.float64)
+        estimated, count = np.zeros_like(known), N if is_few else _PROBES
+        for some in column_slices(Q.shape[1]):
+            _add_diagonals(operator, Q[:, some], Q[:, some], known, 1.0)
         for some in column_slices(count):
-            z = operator.signs(some.stop - some.start, rng) if signs is None else operator.vector(signs[:, some])
-            centred = operator.settle(z - u @ operator.fetch(u.T @ z))
-            for k, term in enumerate(chebyshev.terms(operator, operator.enter(centred), _DEGREE)):
-                found = operator.settle((z * operator.leave(term)).sum(axis=1)[:, None])
-                moments[:, k] += operator.array(found)[:, 0] / count
-        moments[:, 0] = 1.0 - trivial**2  # known, as t_0 is the identity
-        return cls(moments, trivial, operator.upper or 1.0, 0 if is_few else count)
+            if is_few:
+                z = operator.vector(np.eye(N)[:, some])
+            else:
+                z = operator.signs(some.stop - some.start, rng)
+            rest = z - u @ operator.fetch(u.T @ z)
+            rest = operator.settle(rest - Q @ operator.fetch(Q.T @ rest) if Q.shape[1] else rest)
+            _add_diagonals(operator, z, rest, estimated, 1.0 if is_few else 1.0 / count)
+        estimated[:, 0] = 1.0 - trivial**2 - known[:, 0]  # as t_0 is the identity
+        return cls(known, estimated, trivial, operator.upper or 1.0, 0 if is_few else count)
 
     def diagonal(self, phi: Callable[[np.ndarray], Any]) -> np.ndarray:
-        """Return the diagonal of P phi(Delta), shape (N,), for a filter that falls; complex where phi is."""
-        values = self.moments @ self._coefficients(phi)
+        """Return the diagonal of phi(Delta) (I - u u'), shape (N,), for a filter that falls; complex where phi is."""
+        c = self._coefficients(phi)
+        values = self.known @ c + self.estimated @ c
         least = phi(np.array([self.upper]))[0] * (1.0 - self.trivial**2)
         return np.where(np.real(values) > np.real(least), values, least)
 
     def standard_error(self, phi: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the standard error of each vertex's `diagonal`, shape (N,)."""
+        """Return the standard error of each vertex's `diagonal`, shape (N,), with what the polynomial may leave."""
+        left_out = np.abs(self._coefficients(phi, beyond=True)).sum()
         if self.n_random == 0:
-            return np.zeros(len(self.moments))
-        squares = self.moments @ self._coefficients(lambda nodes: phi(nodes) ** 2)
-        return np.sqrt(np.maximum(squares - self.diagonal(phi) ** 2, 0.0) / self.n_random)
+            return np.full(len(self.estimated), left_out)
+        squares = self.estimated @ self._coefficients(lambda nodes: phi(nodes) ** 2)
+        own = self.estimated @ self._coefficients(phi)
+        return np.sqrt(np.maximum(squares - own**2, 0.0) / self.n_random + left_out**2)
 
-    def _coefficients(self, phi: Callable[[np.ndarray], Any]) -> np.ndarray:
-        degree = self.moments.shape[1] - 1
-        values = phi(chebyshev.nodes(4 * degree, self.upper))
-        return chebyshev.coefficient_matrix(degree, len(values)) @ values
+    def _coefficients(self, phi: Callable[[np.ndarray], Any], *, beyond: bool = False) -> np.ndarray:
+        """Return those of the moments, or those that are beyond them."""
+        degree = self.estimated.shape[1] - 1
+        values = phi(chebyshev.nodes(8 * degree, self.upper))
+        whole = chebyshev.coefficient_matrix(4 * degree, len(values)) @ values
+        return whole[degree + 1 :] if beyond else whole[: degree + 1]
+
+
+def _leading(operator: LaplacianOperator, u: Block, size: int, rng: np.random.Generator) -> Block:
+    """Return leading eigenvectors, roughly, orthonormal and orthogonal to u, shape (N, q)."""
+    if size == 0:
+        return u[:, :0]
+    found = leading_subspace(operator.in_single(), size, rng).vectors.astype(np.float64)
+    found = operator.settle(found - u @ operator.fetch(u.T @ found))
+    values, vectors = np.linalg.eigh(operator.fetch(found.T @ found))
+    keep = values > _INDEPENDENT * values.max()
+    return operator.settle(found @ (vectors[:, keep] / np.sqrt(values[keep])))
+
+
+def _add_diagonals(operator: LaplacianOperator, left: Block, right: Block, totals: np.ndarray, share: float) -> None:
+    """Add the row sums of left o t_k(Delta) right to each column of the totals."""
+    for k, term in enumerate(chebyshev.terms(operator, operator.enter(right), totals.shape[1] - 1)):
+        found = operator.settle((left * operator.leave(term)).sum(axis=1)[:, None])
+        totals[:, k] += share * operator.array(found)[:, 0]
 
 
 def trivial_direction(operator: LaplacianOperator) -> np.ndarray:

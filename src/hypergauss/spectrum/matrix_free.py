@@ -126,7 +126,7 @@ class MatrixFreeSpectrum(Spectrum):
 
     @cached_property
     def local_density(self) -> LocalDensity:
-        """How the eigenvalues are spread as each vertex sees them: some 4,000 products, when it is first asked for."""
+        """How the eigenvalues are spread as each vertex sees them: some 10,000 products, when it is first asked for."""
         return LocalDensity.of(self.source.multiplier(), self.trivial)
 
     def dual(self) -> NoReturn:
