@@ -223,7 +223,7 @@ def test_the_evidence_of_a_markov_field_is_the_local_solver_s(sharded, local, pl
 
 
 def test_a_field_centred_and_scaled_with_features_is_the_local_solver_s(sharded, local, planted, monkeypatch):
-    for name, number in {"_FEW_VERTICES": 0, "_PROBES": 4, "_LEADING": 0, "_DEGREE": 12}.items():
+    for name, number in {"_FEW_VERTICES": 0, "_PROBES": 4, "_LEADING": 0, "_DEGREE": 12, "_RESIDUAL": 1e-9}.items():
         monkeypatch.setattr(local_density, name, number)
     rows, targets = observed(planted)
     observations, everywhere, found = Observations.of(rows, targets), np.arange(N), []
@@ -235,7 +235,7 @@ def test_a_field_centred_and_scaled_with_features_is_the_local_solver_s(sharded,
         posterior = solver.posterior(model.prior(), observations.sites(1.0))
         found.append((posterior.mean(everywhere), *solver.objective(observations).value_and_gradient(model)))
     (mean, value, gradient), (mean_2, value_2, gradient_2) = found
-    np.testing.assert_allclose(mean, mean_2, atol=1e-8)
+    np.testing.assert_allclose(mean, mean_2, atol=1e-7)
     assert value == pytest.approx(value_2, rel=1e-6)
     np.testing.assert_allclose(gradient, gradient_2, rtol=1e-3, atol=1e-3 * np.abs(gradient_2).max())
 

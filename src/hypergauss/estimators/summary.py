@@ -21,6 +21,10 @@ _NOTHING = 0.1
 _HEADER = ("hyperparameter", "estimate", "90% interval", "error", "from data", "meaning")
 #: Meanings stand below their numbers, so that a printed table is no wider than a terminal.
 _WIDTH, _INDENT = 80, "  "
+_AS_IT_IS = (
+    "The prior is a filter as it is: not centred, and vertices have the variances that the filter gives them. "
+    "`kernels.Standardised` of a Matern kernel has neither fault, at some 10,000 products more."
+)
 _END_OF_RANGE = "At the end of its range."
 
 
@@ -147,6 +151,8 @@ def summarise(model: Any) -> Summary:
     known: HyperparameterPosterior | None = model.hyperparameter_posterior_
     rows = [*_of_hyperparameters(model, known), *_of_exponents(model), *_of_shares(model)]
     notes = [] if known is not None or not model.hyperparameters_ else [_why_unknown(model)]
+    if model.solver_ in ("iterative", "markov") and model.solver_plan_ is not None:
+        notes.append(_AS_IT_IS)
     silent = [row.name for row in rows if row.told < _NOTHING]
     if silent:
         notes.append(

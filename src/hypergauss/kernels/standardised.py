@@ -210,6 +210,8 @@ class Standardised(Kernel):
 
     def scale(self, rows: np.ndarray) -> np.ndarray:
         """Return T at some vertices, shape (n,)."""
+        if not self.has_eigenvectors:
+            return self._estimated_parts().scale[rows]
         return self._parts(self.inputs(rows)).scale
 
     def as_field(self, inputs: StandardVertices | None) -> FieldScale:

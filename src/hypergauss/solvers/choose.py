@@ -208,6 +208,8 @@ class Plan(NamedTuple):
                 f"; hyperparameters are learned from {self.learning_size:,} of {self.work.num_sites:,} observations"
                 f"{rest}"
             )
+        if self.is_iterative:
+            told += "; prior: filters as they are, neither centred nor scaled"
         return told
 
 
