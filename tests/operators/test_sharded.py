@@ -231,7 +231,10 @@ def test_a_field_centred_and_scaled_with_features_is_the_local_solver_s(sharded,
     for operator in (sharded, local):
         matern = kernels.Matern(spectrum_of(operator), nu=2, lengthscale=0.5, fixed=("nu",))
         kernel = kernels.Standardised(matern, 0.5, level=1.0) + kernels.Linear(covariates)
-        model, solver = GaussianModel(kernel, 1.0, np.zeros(3)), solver_for(kernel, rows, Markov(n_samples=4, n_probes=4))
+        model, solver = (
+            GaussianModel(kernel, 1.0, np.zeros(3)),
+            solver_for(kernel, rows, Markov(n_samples=4, n_probes=4)),
+        )
         posterior = solver.posterior(model.prior(), observations.sites(1.0))
         found.append((posterior.mean(everywhere), *solver.objective(observations).value_and_gradient(model)))
     (mean, value, gradient), (mean_2, value_2, gradient_2) = found

@@ -244,8 +244,8 @@ def _is_field(
     if asked and not fits:
         raise ValueError(
             "`solver='markov'` is for Zhou's Laplacian of hypergraphs and covariates with few features, added, with "
-            f"`kernel` 'auto' or 'matern'. Got {len(domain.relations)} relation(s), {'' if sides else 'no '}covariates, "
-            f"combine={combine!r}, kernel {name!r} and {'its' if is_zhou else 'another'} Laplacian. Use "
+            f"`kernel` 'auto' or 'matern'. Got {len(domain.relations)} relation(s), {'' if sides else 'no '}"
+            f"covariates, combine={combine!r}, kernel {name!r} and {'its' if is_zhou else 'another'} Laplacian. Use "
             "`covariates=Linear(X)` for a linear effect, or `solver='iterative'`."
         )
     return fits and (asked or name != "matern")

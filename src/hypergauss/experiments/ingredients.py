@@ -31,7 +31,7 @@ class Uncentred(Standardised):
     """The standardised kernel with the trivial direction left in."""
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
-        spectrum = self.spectrum
+        spectrum = self.part.eigenspectrum
         found = super().inputs(rows)
         return found._replace(vectors=spectrum.vertex_vectors[rows], trivial=np.zeros(len(rows)))
 

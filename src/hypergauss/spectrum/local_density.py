@@ -74,10 +74,8 @@ class LocalDensity(NamedTuple):
         for some in column_slices(Q.shape[1]):
             _add_diagonals(operator, Q[:, some], Q[:, some], known, 1.0)
         for some in column_slices(count):
-            if is_few:
-                z = operator.vector(np.eye(N)[:, some])
-            else:
-                z = operator.signs(some.stop - some.start, rng)
+            width = some.stop - some.start
+            z = operator.vector(np.eye(N, width, -some.start)) if is_few else operator.signs(width, rng)
             rest = z - u @ operator.fetch(u.T @ z)
             rest = operator.settle(rest - Q @ operator.fetch(Q.T @ rest) if Q.shape[1] else rest)
             _add_diagonals(operator, z, rest, estimated, 1.0 if is_few else 1.0 / count)

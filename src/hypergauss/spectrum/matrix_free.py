@@ -12,8 +12,8 @@ from hypergauss._views import html_table
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.operators import LaplacianOperator, LocalLaplacian
 from hypergauss.spectrum.density import SpectralDensity
-from hypergauss.spectrum.local_density import LocalDensity, trivial_direction
 from hypergauss.spectrum.laplacians import Laplacian, MatrixFreeLaplacian, ZhouLaplacian
+from hypergauss.spectrum.local_density import LocalDensity, trivial_direction
 from hypergauss.spectrum.spectrum import Spectrum
 
 #: Probes of a matrix-free spectrum; all unit vectors where there are no more vertices than this.

@@ -139,5 +139,7 @@ def test_learning_ends_at_the_top_of_the_dense_evidence(name):
     options = {"priors": {key: value for key, value in PRIORS.items() if key != "variance"}, "n_starts": 1}
     found = maximise(solver_for(model.kernel, observations.rows, EXACT).objective(observations), model, **options)
     assert found.converged
-    best = maximise(solver_for(model.kernel, observations.rows, "dense").objective(observations), found.model, **options)
+    best = maximise(
+        solver_for(model.kernel, observations.rows, "dense").objective(observations), found.model, **options
+    )
     assert found.objective == pytest.approx(best.objective, abs=2e-4)

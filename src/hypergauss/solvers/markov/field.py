@@ -197,7 +197,7 @@ _RULE = "The Markov solver needs a Matern kernel of a hypergraph with a whole nu
 def _objection(kernel: Kernel, *, learns: bool, parts: bool = False) -> str | None:
     if parts and kernel.rank is not None and kernel.has_uniform_remainder and not isinstance(kernel, SpectralKernel):
         return None if float(kernel.remainder(None)) == 0.0 else f"{_RULE} Got a remainder in {kernel!r}."
-    own = shape_of(kernel) if parts else kernel
+    own = shape_of(kernel) if parts and type(kernel) is Standardised else kernel
     if type(own) is not Matern:
         return f"{_RULE} Got {type(own).__name__}. Use `solver='iterative'`, or `Matern(spectrum, nu=2)`."
     if not np.isfinite(own.nu) or own.nu < 1 - _ROUNDING or abs(own.nu - round(own.nu)) > _ROUNDING:

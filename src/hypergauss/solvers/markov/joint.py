@@ -87,18 +87,17 @@ class CentredField(NamedTuple):
     def log_det(self) -> tuple[float, float]:
         """Return log det Q and its standard error."""
         value, error = self.field.log_det()
-        if self.term.direction is not None and self._has_direction:
-            value += float(np.log(self.field.s / self.along))
-        return value, error
+        return value + self._num_directions * float(np.log(self.field.s / self.along)), error
 
     @property
-    def _has_direction(self) -> bool:
+    def _num_directions(self) -> int:
+        """How many directions are taken out: one, or none where Delta has no eigenvalue 0, and u is zeros."""
         operator, u = self.term.operator, self.term.direction
-        return float(operator.fetch(operator.dot(u, u))[0]) > 0.5
+        return 0 if u is None else round(float(operator.fetch(operator.dot(u, u))[0]))
 
     def slopes_of_log_det(self) -> np.ndarray:
         """Return those in log c, log s and log s_u, shape (3,)."""
-        along = float(self.term.direction is not None and self._has_direction)
+        along = float(self._num_directions)
         return np.array([self.field.log_det_in_log_c(), along - self.field.spectrum.num_vertices, -along])
 
     def forms(self, X: Block, Y: Block) -> np.ndarray:
@@ -146,9 +145,7 @@ class JointSystem:
         self.arrays = workspace.parts.arrays(kernel)
         self.fields = [
             CentredField(term, term.field(kernel), float(np.exp(numbers[2])), self.operator.vector(scale[:, None]))
-            for term, numbers, scale in zip(
-                workspace.parts.fields, self.arrays.fields, self.arrays.scales, strict=True
-            )
+            for term, numbers, scale in zip(workspace.parts.fields, self.arrays.fields, self.arrays.scales, strict=True)
         ]
         #: W, shape (N, 1), zero where there is no site.
         self.precision = scattered(self.operator, rows, 1.0 / (variance + self.arrays.own[rows]))
@@ -200,7 +197,9 @@ class JointSystem:
         parts, roots = self._split(X), np.sqrt(self._stiff)
         along = self.seen([g / root for g, root in zip(parts, roots, strict=True)])
         along = self.precision / (1.0 + np.sqrt(1.0 + self.precision * self._ease)) * along
-        return self._join([root * g + one.scale * along for one, root, g in zip(self.fields, roots, parts, strict=True)])
+        return self._join(
+            [root * g + one.scale * along for one, root, g in zip(self.fields, roots, parts, strict=True)]
+        )
 
     def solve(self, parts: list[Block], tolerance: float | None = None) -> list[Block]:
         """Return B^-1 of a block of each field."""
@@ -253,7 +252,7 @@ class JointSystem:
         """Return what fields and features answer to right-hand sides of each."""
         parts = self.solve(own, tolerance)
         h = self.seen(parts)
-        if not self.has_features:
+        if self.features is None:
             return Joint(parts, h)
         left = of_features - self.operator.fetch(self.features.T @ (self.precision * h))
         delta = self.root @ (self.root.T @ left)
@@ -262,7 +261,7 @@ class JointSystem:
 
     def smoothed(self, r: Block, tolerance: float | None = None) -> Joint:
         """Return H r, and the fields behind it."""
-        of_features = self.operator.fetch(self.features.T @ r) if self.has_features else 0.0
+        of_features = 0.0 if self.features is None else self.operator.fetch(self.features.T @ r)
         return self.respond(self.spread(r), of_features, tolerance)
 
     def draws(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
@@ -270,8 +269,8 @@ class JointSystem:
         of_sites = np.sqrt(self.precision) * self.operator.white_noise(size, rng)
         noises = [one.noise(self.workspace.noise(one.term), size, rng) for one in self.fields]
         parts = [noise + one.scale * of_sites for one, noise in zip(self.fields, noises, strict=True)]
-        of_features = 0.0
-        if self.has_features:
+        of_features: np.ndarray | float = 0.0
+        if self.features is not None:
             white = rng.standard_normal((len(self.arrays.weights), size))
             of_features = white + self.operator.fetch(self.features.T @ of_sites)
         return self.respond(parts, of_features).h, of_sites

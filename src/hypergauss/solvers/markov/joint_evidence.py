@@ -89,7 +89,7 @@ def joint_terms(workspace: JointWorkspace, model: GaussianModel, sites: Sites, t
     seen = loose.seen(probes.solved)
     variances = share * (seen * loose.seen(probes.preconditioned)).sum(axis=1)
     in_fields, in_scales, in_weights = [], [], np.zeros(0)
-    if strict.has_features:
+    if workspace.features is not None:
         turned = strict.apart @ strict.root
         variances = variances + outputs * (turned**2).sum(axis=1)
         along = operator.fetch(workspace.features.T @ alpha)
@@ -181,8 +181,8 @@ def image_of(found: JointTerms, change: Arrays) -> Block:
         image = image + one.scale * inner
     if np.any(change.own):
         image = image + operator.vector(np.asarray(change.own)[:, None]) * alpha
-    if np.any(change.weights):
-        F = system.workspace.features
+    F = system.workspace.features
+    if F is not None:
         image = image + F @ (change.weights[:, None] * operator.fetch(F.T @ alpha))
     return operator.settle(image)
 
