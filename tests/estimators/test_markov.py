@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Iterative, Markov, Spectrum, load, save
+from hypergauss import (
+    Hypergraph,
+    HypergraphGPClassifier,
+    HypergraphGPRegressor,
+    Iterative,
+    Markov,
+    Spectrum,
+    load,
+    save,
+)
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.exceptions import LearningWarning
 from hypergauss.kernels import Linear, Matern, Standardised
@@ -127,6 +136,8 @@ def test_plan_and_summary_say_what_the_prior_is():
     model = HypergraphGPRegressor(H, solver="markov", learn=False).fit(H.vertices[ROWS], Y)
     assert "neither centred nor scaled" in model.solver_plan_
     assert any("not centred" in note for note in model.summary().notes)
+    scaled = HypergraphGPRegressor(H, standardised(), learn=False).fit(H.vertices[ROWS], Y)
+    assert any("from probes, which are typically off by" in note for note in scaled.summary().notes)
     exact = HypergraphGPRegressor(H, learn=False).fit(H.vertices[ROWS], Y)
     assert "centred" not in exact.solver_plan_
     assert not any("not centred" in note for note in exact.summary().notes)
@@ -140,10 +151,10 @@ def test_what_the_solver_cannot_do_is_refused_with_a_way_out():
         HypergraphGPRegressor(H, Matern(Spectrum.matrix_free(H), 2), solver="markov").fit(*fit)
     with pytest.raises(ValueError, match=r"covariates with few features, added.*`covariates=Linear\(X\)`"):
         HypergraphGPRegressor(H, covariates=COVARIATES, solver="markov").fit(*fit)
-    with pytest.raises(ValueError, match="sites of one Matern kernel as it is. Got Standardised"):
+    with pytest.raises(ValueError, match=r"sites of one Matern kernel as it is\. Got Standardised"):
         HypergraphGPRegressor(H, standardised(), likelihood="poisson").fit(H.vertices[ROWS], np.arange(len(ROWS)))
     labels = np.where(Y > 0, "a", "b")
-    with pytest.raises(ValueError, match="sites of one Matern kernel as it is. Got Sum"):
+    with pytest.raises(ValueError, match=r"sites of one Matern kernel as it is\. Got Sum"):
         HypergraphGPClassifier({"a": H, "b": H}, solver="markov").fit(H.vertices[ROWS], labels)
     with pytest.raises(ValueError, match="`tolerance` must lie between"):
         HypergraphGPRegressor(H, solver=Markov(tolerance=2.0)).fit(*fit)

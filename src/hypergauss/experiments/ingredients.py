@@ -14,7 +14,7 @@ from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.blueprint import ACTIVITY, CLASS_LEVEL, LEVEL, Blueprint
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, ShapedWalk, Standardised
-from hypergauss.kernels.standardised import StandardVertices
+from hypergauss.kernels.standard_parts import StandardVertices
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 

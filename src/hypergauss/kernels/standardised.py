@@ -30,51 +30,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hypergauss import _checks, parameters
 from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.spectral import SpectralKernel
+from hypergauss.kernels.standard_parts import FieldScale, Parts, StandardVertices, parts_of
 from hypergauss.parameters import bounded, positive
 from hypergauss.spectrum import EigenSpectrum, LocalDensity, Spectrum
-
-#: The share of the largest weight below which a vertex has no part in what is filtered but by rounding.
-_NOTHING = 1e-200
-#: The least variance that has an inverse.
-_LEAST = 1e-300
-
-
-class StandardVertices(NamedTuple):
-    """Inputs of a standardised kernel: vertex indices, their rows of the centred U, memberships, u^2, and h."""
-
-    index: np.ndarray  # type: ignore[assignment]  # (n,)
-    vectors: np.ndarray  # (n, r)
-    memberships: np.ndarray  # (n,), relative to what is typical
-    trivial: np.ndarray  # u^2, (n,)
-    activity: np.ndarray  # h, (n,)
-
-
-class _Parts(NamedTuple):
-    """What hyperparameters make of the spectrum and of some vertices."""
-
-    weights: np.ndarray  # W, (r,)
-    background: Any  # b
-    share: np.ndarray  # q, (n,)
-    scale: np.ndarray  # T, (n,)
-    centred: np.ndarray  # v, (n,)
-    inverse: np.ndarray  # 1 / t, (n,), 0 where nothing is known
-    mean: Any  # of v over typical vertices
-    whole_mean: Any  # of t over them
-    log_ratio: np.ndarray  # log(t / mean t), (n,), 0 where nothing is known
-
-
-class FieldScale(NamedTuple):
-    """F = T g + e: T and the variance of e at every vertex, shape (N,) each."""
-
-    scale: np.ndarray
-    own: np.ndarray
 
 
 class Standardised(Kernel):
@@ -251,13 +216,13 @@ class Standardised(Kernel):
         relative = local.standard_error(self.part.filter) / local.diagonal(self.part.filter)
         return float(np.sqrt(self.spectrum.typical_weights @ relative**2))
 
-    def _structure(self, found: _Parts) -> Structure:
+    def _structure(self, found: Parts) -> Structure:
         return Structure(self._weights(found.weights), self.variance * _own(found))
 
     def _weights(self, weights: np.ndarray) -> np.ndarray:
         return np.append(self.variance * weights, self.own_weights())
 
-    def _features(self, inputs: StandardVertices, found: _Parts) -> np.ndarray:
+    def _features(self, inputs: StandardVertices, found: Parts) -> np.ndarray:
         own = self._own_features(inputs.activity)
         return np.column_stack([found.scale[:, None] * inputs.vectors, *own])
 
@@ -350,24 +315,24 @@ class Standardised(Kernel):
         return float(self.variance) * (off * (size + e) * largest + scale.max() * (e * largest + size * off))
 
     @cached_property
-    def _recent(self) -> list[tuple[weakref.ref[np.ndarray], _Parts]]:
+    def _recent(self) -> list[tuple[weakref.ref[np.ndarray], Parts]]:
         """The vertices that parts were asked of last, and the parts: an evidence and its slopes ask for the same."""
         return []
 
-    def _parts(self, inputs: StandardVertices) -> _Parts:
+    def _parts(self, inputs: StandardVertices) -> Parts:
         if not self._recent or self._recent[0][0]() is not inputs.vectors:
             self._recent[:] = [(weakref.ref(inputs.vectors), self._parts_of(inputs))]
         return self._recent[0][1]
 
-    def _parts_of(self, inputs: StandardVertices) -> _Parts:
+    def _parts_of(self, inputs: StandardVertices) -> Parts:
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
         typical, of_trivial = self.part.eigenspectrum.typical_shares
         mean = typical @ weights + background
-        return self._scaled(inputs.memberships, inputs.trivial, weights, background, v, (mean, of_trivial))
+        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, (mean, of_trivial))
 
-    def _estimated_parts(self) -> _Parts:
+    def _estimated_parts(self) -> Parts:
         """Return the parts of all vertices, of a filter that falls, without eigenvectors."""
         spectrum, phi = self.spectrum, self.part.filter
         ends = phi(np.array([0.0, spectrum.upper]))
@@ -375,32 +340,9 @@ class Standardised(Kernel):
         trivial, typical = spectrum.trivial**2, spectrum.typical_weights
         v = spectrum.local_density.diagonal(phi) + background * trivial  # type: ignore[attr-defined]
         means = typical @ v, typical @ trivial
-        return self._scaled(spectrum.relative_memberships, trivial, ends[:1] - background, background, v, means)
-
-    def _scaled(
-        self,
-        memberships: np.ndarray,
-        trivial: np.ndarray,
-        weights: np.ndarray,
-        background: Any,
-        v: np.ndarray,
-        means: tuple[Any, Any],
-    ) -> _Parts:
-        """Return the parts from variances without the trivial direction, and means of these and of its squares."""
-        t = v + trivial * weights[:1].sum()
-        mean, of_trivial = means
-        mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
-        whole_mean = mean + of_trivial * weights[:1].sum()
-        least = max(_NOTHING * np.real(weights).max(initial=0.0), _LEAST)
-        is_known = np.minimum(np.real(v), np.real(t)) > least
-        inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
-        log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))
-        c, k = memberships, self.individuality
-        share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
-        scale = np.sqrt(share / mean * np.exp(-self.evenness * log_ratio))
-        return _Parts(weights, background, share, scale, v, inverse, mean, whole_mean, log_ratio)
+        return parts_of(self, spectrum.relative_memberships, trivial, ends[:1] - background, background, v, means)
 
 
-def _own(found: _Parts) -> np.ndarray:
+def _own(found: Parts) -> np.ndarray:
     """Return T^2 b + 1 - q, the variance that is a vertex's own, as a share of the whole."""
     return found.scale**2 * found.background + 1.0 - found.share

@@ -90,7 +90,10 @@ class LocalDensity(NamedTuple):
         return np.where(np.real(values) > np.real(least), values, least)
 
     def standard_error(self, phi: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the standard error of each vertex's `diagonal`, shape (N,), with what the polynomial may leave."""
+        """Return the standard error of each vertex's `diagonal`, shape (N,), with what the polynomial may leave.
+
+        It is an estimate itself: rough for a single vertex, and good on average over many.
+        """
         left_out = np.abs(self._coefficients(phi, beyond=True)).sum()
         if self.n_random == 0:
             return np.full(len(self.estimated), left_out)
