@@ -6,10 +6,12 @@ import pytest
 from hypergauss import Spectrum, parameters
 from hypergauss.kernels import Linear, Matern, Standardised
 from hypergauss.learning.search import maximise
+from hypergauss.operators import JaxLaplacian
 from hypergauss.solvers import solver_for
 from hypergauss.solvers.base import GaussianModel
 from hypergauss.solvers.markov import Markov
 from hypergauss.solvers.sites import Observations
+from hypergauss.spectrum import normalised_incidence
 from tests.solvers.markov.problems import decomposed, hypergraph
 from tests.solvers.markov.test_evidence import PRIORS
 
@@ -143,3 +145,20 @@ def test_learning_ends_at_the_top_of_the_dense_evidence(name):
         solver_for(model.kernel, observations.rows, "dense").objective(observations), found.model, **options
     )
     assert found.objective == pytest.approx(best.objective, abs=2e-4)
+
+
+@pytest.mark.slow
+def test_on_an_accelerator_the_prior_and_all_that_follows_are_the_same():
+    pytest.importorskip("jax", reason="jax is not installed: pip install hypergauss[jax]")
+    H, exact = decomposed(SMALL)
+    free = Spectrum.matrix_free(JaxLaplacian.of_incidence(normalised_incidence(H)))
+    _, observations = problem("centred", SMALL, outputs=1)
+    found = []
+    for spectrum in (exact, free):
+        field = Standardised(Matern(spectrum, 2, 3.0, fixed=("nu",)), 0.5, level=1.0, activity=0.1)
+        model = GaussianModel(field + Linear(covariates(SMALL)), 0.3, np.zeros(1))
+        solver = solver_for(model.kernel, observations.rows, EXACT)
+        mean = solver.posterior(model.prior(), observations.sites(0.3)).mean(np.arange(SMALL))
+        found.append((mean, *solver.objective(observations).value_and_gradient(model)))
+    for mine, theirs in zip(*found, strict=True):
+        assert np.allclose(mine, theirs, atol=1e-7)
