@@ -3,16 +3,26 @@
 import numpy as np
 import pytest
 
-from hypergauss import Hypergraph, HypergraphGPRegressor, Iterative, Markov, Spectrum, load, save
+from hypergauss import (
+    Hypergraph,
+    HypergraphGPClassifier,
+    HypergraphGPRegressor,
+    Iterative,
+    Markov,
+    Spectrum,
+    load,
+    save,
+)
 from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.exceptions import LearningWarning
-from hypergauss.kernels import Matern
+from hypergauss.kernels import Linear, Matern, Standardised
 from hypergauss.solvers import choose
 from hypergauss.solvers.iterative import posterior as of_iterative
 from hypergauss.solvers.markov import posterior as of_markov
 
 PLANTED = make_planted_hypergraph(600, 500, 5, random_state=4)
 H, ROWS = PLANTED.hypergraph, np.arange(0, 600, 4)
+COVARIATES = np.random.default_rng(1).standard_normal((600, 2))
 Y = PLANTED.signal[ROWS] + 0.3 * np.random.default_rng(0).standard_normal(len(ROWS))
 
 
@@ -86,14 +96,66 @@ def test_explanations_are_those_of_the_iterative_solver():
     assert np.allclose(*numbers, atol=1e-6)
 
 
+def standardised(spectrum=None):
+    spectrum = Spectrum.matrix_free(H) if spectrum is None else spectrum
+    return Standardised(Matern(spectrum, 2, 4.0, fixed=("nu",)), 0.5, level=1.0, activity=0.1)
+
+
+def test_a_field_is_centred_and_scaled_where_it_is_asked_for(tmp_path):
+    """Means, deviations and explanations are those of the dense solver; nothing is random at 600 vertices but draws."""
+    fit = (H.vertices[ROWS], Y)
+    free = HypergraphGPRegressor(H, standardised(), solver=Markov(tolerance=1e-9, n_samples=600), learn=False).fit(*fit)
+    dense = HypergraphGPRegressor(H, standardised(Spectrum.of(H)), solver="dense", learn=False).fit(*fit)
+    assert free.solver_ == "markov"
+    (mean, std), (wanted, wanted_std) = (each.predict(H.vertices, return_std=True) for each in (free, dense))
+    assert np.allclose(mean, wanted, atol=1e-7)
+    assert np.allclose(std, wanted_std, atol=1e-7)
+    for vertex in H.vertices[[1, 4]]:
+        mine, theirs = (each.explain(vertex).edges.select_dtypes("number").to_numpy(float) for each in (free, dense))
+        assert np.allclose(mine, theirs, atol=1e-7)
+    save(free, tmp_path / "model.hypergauss")
+    assert np.allclose(load(tmp_path / "model.hypergauss").predict(H.vertices), mean, atol=1e-6)
+
+
+def test_without_eigenvectors_a_standardised_kernel_is_solved_as_a_field_unasked():
+    model = HypergraphGPRegressor(H, standardised(), learn=False).fit(H.vertices[ROWS], Y)
+    assert model.solver_ == "markov"
+
+
+def test_relations_and_a_linear_effect_are_added_and_learned():
+    other = make_planted_hypergraph(600, 500, 5, random_state=9).hypergraph
+    effect = 0.8 * COVARIATES[:, 0]
+    model = HypergraphGPRegressor({"own": H, "other": other}, covariates=Linear(COVARIATES), solver="markov")
+    model.fit(H.vertices[ROWS], Y + effect[ROWS])
+    assert model.solver_ == "markov"
+    assert set(model.relation_weights_) == {"own", "other", "covariates"}
+    assert np.corrcoef(model.predict(H.vertices), PLANTED.signal + effect)[0, 1] > 0.9
+
+
+def test_plan_and_summary_say_what_the_prior_is():
+    model = HypergraphGPRegressor(H, solver="markov", learn=False).fit(H.vertices[ROWS], Y)
+    assert "neither centred nor scaled" in model.solver_plan_
+    assert any("not centred" in note for note in model.summary().notes)
+    scaled = HypergraphGPRegressor(H, standardised(), learn=False).fit(H.vertices[ROWS], Y)
+    assert any("from probes, which are typically off by" in note for note in scaled.summary().notes)
+    exact = HypergraphGPRegressor(H, learn=False).fit(H.vertices[ROWS], Y)
+    assert "centred" not in exact.solver_plan_
+    assert not any("not centred" in note for note in exact.summary().notes)
+
+
 def test_what_the_solver_cannot_do_is_refused_with_a_way_out():
     fit = (H.vertices[ROWS], Y)
     with pytest.raises(ValueError, match=r"whole nu\. Got nu = 1\.5"):
         HypergraphGPRegressor(H, Matern(Spectrum.matrix_free(H), 1.5), solver="markov", learn=False).fit(*fit)
     with pytest.raises(ValueError, match="whose nu is free"):
         HypergraphGPRegressor(H, Matern(Spectrum.matrix_free(H), 2), solver="markov").fit(*fit)
-    with pytest.raises(ValueError, match="one hypergraph without covariates"):
-        HypergraphGPRegressor({"a": H, "b": H}, solver="markov").fit(*fit)
+    with pytest.raises(ValueError, match=r"covariates with few features, added.*`covariates=Linear\(X\)`"):
+        HypergraphGPRegressor(H, covariates=COVARIATES, solver="markov").fit(*fit)
+    with pytest.raises(ValueError, match=r"sites of one Matern kernel as it is\. Got Standardised"):
+        HypergraphGPRegressor(H, standardised(), likelihood="poisson").fit(H.vertices[ROWS], np.arange(len(ROWS)))
+    labels = np.where(Y > 0, "a", "b")
+    with pytest.raises(ValueError, match=r"sites of one Matern kernel as it is\. Got Sum"):
+        HypergraphGPClassifier({"a": H, "b": H}, solver="markov").fit(H.vertices[ROWS], labels)
     with pytest.raises(ValueError, match="`tolerance` must lie between"):
         HypergraphGPRegressor(H, solver=Markov(tolerance=2.0)).fit(*fit)
 

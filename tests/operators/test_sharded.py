@@ -21,7 +21,7 @@ from hypergauss.solvers import solver_for  # noqa: E402
 from hypergauss.solvers.iterative import Iterative  # noqa: E402
 from hypergauss.solvers.iterative.evidence import IterativeEvidence  # noqa: E402
 from hypergauss.solvers.markov import Markov  # noqa: E402
-from hypergauss.spectrum import normalised_incidence  # noqa: E402
+from hypergauss.spectrum import local_density, normalised_incidence  # noqa: E402
 
 N = 400
 
@@ -220,6 +220,27 @@ def test_the_evidence_of_a_markov_field_is_the_local_solver_s(sharded, local, pl
     (value, gradient), (value_2, gradient_2) = found
     assert value == pytest.approx(value_2, rel=1e-6)
     np.testing.assert_allclose(gradient, gradient_2, rtol=1e-3, atol=1e-4 * np.abs(gradient_2).max())
+
+
+def test_a_field_centred_and_scaled_with_features_is_the_local_solver_s(sharded, local, planted, monkeypatch):
+    for name, number in {"_FEW_VERTICES": 0, "_PROBES": 4, "_LEADING": 0, "_DEGREE": 12, "_RESIDUAL": 1e-11}.items():
+        monkeypatch.setattr(local_density, name, number)
+    rows, targets = observed(planted)
+    observations, everywhere, found = Observations.of(rows, targets), np.arange(N), []
+    covariates = np.random.default_rng(4).standard_normal((N, 1))
+    for operator in (sharded, local):
+        matern = kernels.Matern(spectrum_of(operator), nu=2, lengthscale=0.5, fixed=("nu",))
+        kernel = kernels.Standardised(matern, 0.5, level=1.0) + kernels.Linear(covariates)
+        model, solver = (
+            GaussianModel(kernel, 1.0, np.zeros(3)),
+            solver_for(kernel, rows, Markov(n_samples=4, n_probes=4)),
+        )
+        posterior = solver.posterior(model.prior(), observations.sites(1.0))
+        found.append((posterior.mean(everywhere), *solver.objective(observations).value_and_gradient(model)))
+    (mean, value, gradient), (mean_2, value_2, gradient_2) = found
+    np.testing.assert_allclose(mean, mean_2, atol=1e-7)
+    assert value == pytest.approx(value_2, rel=1e-6)
+    np.testing.assert_allclose(gradient, gradient_2, rtol=1e-3, atol=1e-3 * np.abs(gradient_2).max())
 
 
 # ---------------------------------------------------------------- Parquet

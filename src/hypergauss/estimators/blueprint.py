@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hypergauss import _checks
@@ -60,6 +61,8 @@ class Blueprint(NamedTuple):
     has_shape: bool = False
     #: As `Spectrum.of` takes it.
     laplacian: Any = None
+    #: The kernels of covariates.
+    sides: Mapping[str, Kernel] = MappingProxyType({})
 
     @classmethod
     def of(
@@ -108,7 +111,7 @@ class Blueprint(NamedTuple):
             or _are_beyond_products(sides, combine, len(domain.relations)),
             is_dense=any(side.rank is None for side in sides.values()),
             num_features=sum(side.rank or 0 for side in sides.values()),
-            is_field=_is_field(domain, name, sides, solver, laplacian),
+            is_field=_is_field(domain, name, sides, solver, laplacian, combine),
             searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
             is_full=laplacian not in (None, "zhou") if isinstance(laplacian, str | None) else True,
         )
@@ -125,7 +128,7 @@ class Blueprint(NamedTuple):
             value = _checks.real("size_exponent", size_exponent)
         exponents = {name: value if name in hypergraphs else None for name in domain.relations}
         has_shape = name in (None, "auto") and standardises
-        return cls(domain, build, searched, exponents, rank, plan, has_shape, laplacian)
+        return cls(domain, build, searched, exponents, rank, plan, has_shape, laplacian, sides)
 
     @classmethod
     def _with_kernel(cls, domain: Domain, kernel: Kernel, size_exponent: float | str, rank: int | None) -> Blueprint:
@@ -162,11 +165,15 @@ class Blueprint(NamedTuple):
         """Whether the kernel is a Markov field, whose smoothness is chosen."""
         return self.plan is not None and self.plan.is_iterative and self.plan.is_markov
 
-    def fields_at(self, exponents: Mapping[str, float | None]) -> list[Matern]:
+    def fields_at(self, exponents: Mapping[str, float | None]) -> list[Kernel]:
         """Return the kernel of each smoothness that may be chosen, the first to be tried first."""
-        ((name, relation),) = self.domain.relations.items()
-        spectrum = Spectrum.matrix_free(relation, exponents[name])
-        return [Matern(spectrum, nu, fixed=("nu",)) for nu in SMOOTHNESSES]
+        spectra = {
+            name: Spectrum.matrix_free(relation, exponents[name]) for name, relation in self.domain.relations.items()
+        }
+        of_relations = (
+            {name: Matern(spectrum, nu, fixed=("nu",)) for name, spectrum in spectra.items()} for nu in SMOOTHNESSES
+        )
+        return [_added({**fields, **self.sides}) for fields in of_relations]
 
     def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
         """Return the kernel whose spectra have the given size exponents."""
@@ -221,19 +228,25 @@ def _check_single(domain: Domain, size_exponent: float | str) -> None:
         )
 
 
-def _is_field(domain: Domain, name: str | None, sides: Mapping[str, Kernel], solver: Choice, laplacian: Any) -> bool:
+def _is_field(
+    domain: Domain, name: str | None, sides: Mapping[str, Kernel], solver: Choice, laplacian: Any, combine: str
+) -> bool:
     """Return whether products may be those of a Markov field: of one relation, by a kernel that leaves it open.
 
-    A kernel that is named is taken at its word, unless the Markov solver is, which then has to be able to.
+    A kernel that is named is taken at its word, unless the Markov solver is, which then has to be able to. It adds
+    several relations and covariates with features too, where it is asked to.
     """
     asked = check_solver(solver) == "markov"
     is_zhou = laplacian is None or (isinstance(laplacian, str) and laplacian == "zhou")
-    fits = len(domain.relations) == 1 and not sides and name in (None, "auto", "matern") and is_zhou
+    is_single = len(domain.relations) == 1 and not sides
+    adds = combine == "sum" and all(side.rank is not None and side.has_uniform_remainder for side in sides.values())
+    fits = (is_single or (asked and adds)) and name in (None, "auto", "matern") and is_zhou
     if asked and not fits:
         raise ValueError(
-            "`solver='markov'` is for Zhou's Laplacian of one hypergraph without covariates, with `kernel` 'auto' or "
-            f"'matern'. Got {len(domain.relations)} relation(s), {'' if sides else 'no '}covariates, kernel {name!r} "
-            f"and {'its' if is_zhou else 'another'} Laplacian. Use `solver='iterative'`."
+            "`solver='markov'` is for Zhou's Laplacian of hypergraphs and covariates with few features, added, with "
+            f"`kernel` 'auto' or 'matern'. Got {len(domain.relations)} relation(s), {'' if sides else 'no '}"
+            f"covariates, combine={combine!r}, kernel {name!r} and {'its' if is_zhou else 'another'} Laplacian. Use "
+            "`covariates=Linear(X)` for a linear effect, or `solver='iterative'`."
         )
     return fits and (asked or name != "matern")
 

@@ -17,7 +17,7 @@ from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.latent_task import LatentTask
 from hypergauss.estimators.tasks import Attempt, GaussianTask, Task
 from hypergauss.inference.one_hot_by_products import OneHotByProducts
-from hypergauss.kernels import Matern
+from hypergauss.kernels import Kernel, Matern
 from hypergauss.likelihoods import Classification
 from hypergauss.solvers.sites import Observations
 
@@ -27,15 +27,15 @@ _NOISE = 0.3
 _LATENT = 4.0
 
 
-def learn_field(kernels: Sequence[Matern], task: Task) -> Attempt:
+def learn_field(kernels: Sequence[Kernel], task: Task) -> Attempt:
     """Return the mode at the whole nu of highest evidence: each is tried in turn as long as they become better.
 
     One that cannot be expected to reach the last is given up.
 
     Parameters
     ----------
-    kernels : sequence of Matern
-        Of one spectrum, one for each nu.
+    kernels : sequence of Kernel
+        Of the same spectra, one for each nu.
     task : Task
         Measurements or labels.
     """
@@ -52,9 +52,10 @@ def learn_field(kernels: Sequence[Matern], task: Task) -> Attempt:
     return attempt
 
 
-def _starts(kernels: Sequence[Matern], task: Task) -> list[Any]:
+def _starts(kernels: Sequence[Kernel], task: Task) -> list[Any]:
     """Return models at the hyperparameters to begin with, the most promising first."""
-    simpler = indicators(task) if task.learns and isinstance(task, LatentTask) else None
+    is_single = isinstance(kernels[0], Matern)
+    simpler = indicators(task) if task.learns and is_single and isinstance(task, LatentTask) else None
     if simpler is None:
         return task.fields(kernels)
     is_one_hot = isinstance(task, LatentTask) and task.inference == "one-hot"

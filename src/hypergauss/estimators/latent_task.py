@@ -30,7 +30,7 @@ from hypergauss.likelihoods import Likelihood, MultinomialProbit, as_classificat
 from hypergauss.solvers.base import ExactSolver, Solver
 from hypergauss.solvers.choose import solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
-from hypergauss.solvers.markov.solver import MarkovSolver
+from hypergauss.solvers.markov.solver import JointSolver, MarkovSolver
 
 INFERENCES = ("ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc")
 #: Those that take labels as measurements.
@@ -111,6 +111,12 @@ class LatentTask(Task):
             return self._kind()(solver, self.y, self.likelihood.num_latents, state)
         if isinstance(solver, MarkovSolver) and self.inference == "one-hot":
             return OneHotByProducts(solver, self.y, self.likelihood.num_latents)
+        if isinstance(solver, JointSolver):
+            raise ValueError(
+                "Through this likelihood the Markov solver moves sites of one Matern kernel as it is. Got "
+                f"{type(model.kernel).__name__}. Pass `Matern(spectrum, nu=2)`, or a spectrum of `Spectrum.of`, or for "
+                "features and several relations use `solver='iterative'`."
+            )
         if self.inference != "variational":
             raise ValueError(
                 f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. "

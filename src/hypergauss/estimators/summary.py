@@ -14,6 +14,7 @@ import pandas as pd
 
 from hypergauss.estimators.uncertainty import ENDS, HyperparameterPosterior
 from hypergauss.estimators.words import meaning, number, shown_name, size_exponent_meaning
+from hypergauss.kernels import Kernel, Standardised, Sum
 from hypergauss.learning.size_exponent import PRIOR_SPREAD, Profile
 
 #: Of a hyperparameter that loses less than this of its prior's variance, the data say nothing.
@@ -21,6 +22,11 @@ _NOTHING = 0.1
 _HEADER = ("hyperparameter", "estimate", "90% interval", "error", "from data", "meaning")
 #: Meanings stand below their numbers, so that a printed table is no wider than a terminal.
 _WIDTH, _INDENT = 80, "  "
+_AS_IT_IS = (
+    "The prior is a filter as it is: not centred, and vertices have the variances that the filter gives them. "
+    "`kernels.Standardised` of a Matern kernel has neither fault, at some 10,000 products more."
+)
+_SCALED = "Vertices are scaled by variances from probes, which are typically off by {:.0%}."
 _END_OF_RANGE = "At the end of its range."
 
 
@@ -147,6 +153,9 @@ def summarise(model: Any) -> Summary:
     known: HyperparameterPosterior | None = model.hyperparameter_posterior_
     rows = [*_of_hyperparameters(model, known), *_of_exponents(model), *_of_shares(model)]
     notes = [] if known is not None or not model.hyperparameters_ else [_why_unknown(model)]
+    if model.solver_ in ("iterative", "markov") and model.solver_plan_ is not None:
+        notes.append(_AS_IT_IS)
+    notes += [_SCALED.format(term.scale_error()) for term in _scaled_by_probes(model.kernel_)]
     silent = [row.name for row in rows if row.told < _NOTHING]
     if silent:
         notes.append(
@@ -155,6 +164,13 @@ def summarise(model: Any) -> Summary:
             "(`priors`) would be an assumption of yours."
         )
     return Summary(tuple(rows), None if known is None else known.correlations(), tuple(notes))
+
+
+def _scaled_by_probes(kernel: Kernel) -> Iterator[Standardised]:
+    """Yield the parts of a kernel whose scale is an estimate."""
+    for term in kernel.terms if isinstance(kernel, Sum) else (kernel,):
+        if isinstance(term, Standardised) and not term.has_eigenvectors and float(term.evenness) > 0:
+            yield term
 
 
 def _of_hyperparameters(model: Any, known: HyperparameterPosterior | None) -> Iterator[Row]:

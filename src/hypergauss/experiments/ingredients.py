@@ -14,7 +14,7 @@ from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.blueprint import ACTIVITY, LEVEL, RELATIVE_LEVEL, Blueprint
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels import Kernel, ShapedWalk, Standardised
-from hypergauss.kernels.standardised import StandardVertices
+from hypergauss.kernels.standard_parts import StandardVertices
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum
 
@@ -31,7 +31,7 @@ class Uncentred(Standardised):
     """The standardised kernel with the trivial direction left in."""
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
-        spectrum = self.spectrum
+        spectrum = self.part.eigenspectrum
         found = super().inputs(rows)
         return found._replace(vectors=spectrum.vertex_vectors[rows], trivial=np.zeros(len(rows)))
 

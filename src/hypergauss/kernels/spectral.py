@@ -272,7 +272,7 @@ class SpectralKernel(Kernel):
         if not isinstance(self.spectrum, EigenSpectrum):
             raise ValueError(
                 f"A covariance between single vertices needs eigenvectors. Got a kernel on {self.spectrum}. Condition "
-                "with `solver='iterative'`, or make the spectrum with `Spectrum.of`."
+                "with `solver='iterative'` or 'markov', or make the spectrum with `Spectrum.of`."
             )
         return self.spectrum
 

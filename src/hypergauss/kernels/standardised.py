@@ -31,44 +31,16 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hypergauss import _checks, parameters
 from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.spectral import SpectralKernel
+from hypergauss.kernels.standard_parts import FieldScale, Parts, StandardVertices, parts_of
 from hypergauss.parameters import bounded, positive
-from hypergauss.spectrum import EigenSpectrum
-
-#: The share of the largest weight below which a vertex has no part in what is filtered but by rounding.
-_NOTHING = 1e-200
-#: The least variance that has an inverse.
-_LEAST = 1e-300
-
-
-class StandardVertices(NamedTuple):
-    """Inputs of a standardised kernel: vertex indices, their rows of the centred U, memberships, u^2, and h."""
-
-    index: np.ndarray  # type: ignore[assignment]  # (n,)
-    vectors: np.ndarray  # (n, r)
-    memberships: np.ndarray  # (n,), relative to what is typical
-    trivial: np.ndarray  # u^2, (n,)
-    activity: np.ndarray  # h, (n,)
-
-
-class _Parts(NamedTuple):
-    """What hyperparameters make of the spectrum and of some vertices."""
-
-    weights: np.ndarray  # W, (r,)
-    background: Any  # b
-    share: np.ndarray  # q, (n,)
-    scale: np.ndarray  # T, (n,)
-    centred: np.ndarray  # v, (n,)
-    inverse: np.ndarray  # 1 / t, (n,), 0 where nothing is known
-    mean: Any  # of v over typical vertices
-    whole_mean: Any  # of t over them
-    log_ratio: np.ndarray  # log(t / mean t), (n,), 0 where nothing is known
+from hypergauss.spectrum import EigenSpectrum, LocalDensity, Spectrum
 
 
 class Standardised(Kernel):
@@ -77,7 +49,8 @@ class Standardised(Kernel):
     Parameters
     ----------
     part : SpectralKernel
-        The filter, on a spectrum with eigenvectors. Its variance is that of a typical vertex.
+        The filter. Its variance is that of a typical vertex. On a matrix-free spectrum a Matern of whole nu, for the
+        Markov solver: vertices are then scaled by variances from probes (`scale_error`).
     individuality : float, default 1.0
         How much of a vertex with fewer memberships than is typical is its own.
     evenness : float, default 1.0
@@ -123,7 +96,6 @@ class Standardised(Kernel):
         if not isinstance(part, SpectralKernel):
             raise TypeError(f"`part` must be a filter of a spectrum. Got {type(part).__name__}. Try `Walk(spectrum)`.")
         self.part = part
-        assert part.eigenspectrum is part.spectrum  # refused without: there is nothing to scale by
         self.level = 0.0 if level == 0 else _checks.positive("level", level)
         self.relative_level = 0.0 if relative_level == 0 else _checks.positive("relative_level", relative_level)
         self.individuality = np.asarray(_checks.positive("individuality", individuality))
@@ -136,17 +108,26 @@ class Standardised(Kernel):
         self.fixed = self.check_fixed((*named, *silent))
 
     @property
-    def spectrum(self) -> EigenSpectrum:
+    def spectrum(self) -> Spectrum:
         """The spectrum that is filtered."""
-        return self.part.eigenspectrum
+        return self.part.spectrum
 
     @property
     def num_vertices(self) -> int:  # noqa: D102
         return self.part.num_vertices
 
     @property
-    def rank(self) -> int:  # noqa: D102
-        return self.spectrum.rank + self.has_level + self.has_activity
+    def rank(self) -> int | None:  # noqa: D102
+        return self.part.eigenspectrum.rank + self._num_own if self.has_eigenvectors else None
+
+    @property
+    def has_eigenvectors(self) -> bool:  # noqa: D102
+        return self.part.has_eigenvectors
+
+    @property
+    def _num_own(self) -> int:
+        """The features besides those of the filter: of the level, and of activity."""
+        return self.has_level + self.has_activity
 
     @property
     def has_level(self) -> bool:
@@ -185,7 +166,7 @@ class Standardised(Kernel):
         return 1.0 - self._parts(self.inputs(rows)).share
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
-        spectrum = self.spectrum
+        spectrum = self.part.eigenspectrum
         return StandardVertices(
             rows,
             spectrum.centred_vectors(rows),
@@ -212,18 +193,59 @@ class Standardised(Kernel):
 
     def scale(self, rows: np.ndarray) -> np.ndarray:
         """Return T at some vertices, shape (n,)."""
+        if not self.has_eigenvectors:
+            return self._estimated_parts().scale[rows]
         return self._parts(self.inputs(rows)).scale
 
-    def _structure(self, found: _Parts) -> Structure:
+    def as_field(self, inputs: StandardVertices | None) -> FieldScale:
+        """Return what makes f = T g + e of a field g that has the filter's covariance, centred, at every vertex.
+
+        Without eigenvectors variances are those of `MatrixFreeSpectrum.local_density`, which are estimates.
+
+        Parameters
+        ----------
+        inputs : StandardVertices or None
+            Of all vertices, in order; None without eigenvectors.
+        """
+        found = self._estimated_parts() if inputs is None else self._parts(inputs)
+        return FieldScale(found.scale, self.variance * (1.0 - found.share))
+
+    def variances_at_ends(self) -> tuple[Any, Any]:
+        """Return the variance of g along an eigenvector of eigenvalue 0, and along the direction that is taken out."""
+        first = self.part.filter(np.zeros(1))[0]
+        known = self.has_eigenvectors
+        last = self.part.values_on_spectrum()[1] if known else self.part.filter(np.array([self.spectrum.upper]))[0]
+        return self.variance * first, self.variance * last
+
+    def own_features(self) -> np.ndarray:
+        """Return a column of ones if there is a level, and h if there is activity, at every vertex, shape (N, 0-2)."""
+        columns = self._own_features(self.spectrum.relative_activities)
+        return np.column_stack(columns) if columns else np.zeros((self.num_vertices, 0))
+
+    def own_weights(self) -> np.ndarray:
+        """Return the prior variances of their coefficients, shape (0-2,)."""
+        return np.array([self.level_variance] * self.has_level + [self.variance * self.activity] * self.has_activity)
+
+    def scale_error(self) -> float:
+        """Return the relative standard error of the variances that vertices are scaled by, typically: 0 if exact."""
+        if isinstance(self.spectrum, EigenSpectrum):
+            return 0.0
+        local: LocalDensity = self.spectrum.local_density  # type: ignore[attr-defined]
+        relative = local.standard_error(self.part.filter) / local.diagonal(self.part.filter)
+        return float(np.sqrt(self.spectrum.typical_weights @ relative**2))
+
+    def _structure(self, found: Parts) -> Structure:
         return Structure(self._weights(found.weights), self.variance * _own(found))
 
     def _weights(self, weights: np.ndarray) -> np.ndarray:
-        own = [self.level_variance] * self.has_level + [self.variance * self.activity] * self.has_activity
-        return np.append(self.variance * weights, own)
+        return np.append(self.variance * weights, self.own_weights())
 
-    def _features(self, inputs: StandardVertices, found: _Parts) -> np.ndarray:
-        own = [np.ones(len(inputs.index))] * self.has_level + [inputs.activity] * self.has_activity
+    def _features(self, inputs: StandardVertices, found: Parts) -> np.ndarray:
+        own = self._own_features(inputs.activity)
         return np.column_stack([found.scale[:, None] * inputs.vectors, *own])
+
+    def _own_features(self, activity: np.ndarray) -> list[np.ndarray]:
+        return [np.ones(len(activity))] * self.has_level + [activity] * self.has_activity
 
     def cross(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         F, (weights, remainder) = self.features_and_structure(left)
@@ -250,7 +272,7 @@ class Standardised(Kernel):
         With s the slope in log T, that in t is -evenness s / (2 t), in mean t evenness (sum of s) / (2 mean t), in
         mean v -(sum of s) / (2 mean v), in log q s / 2 besides the remainder's, in evenness -s log(t / mean t) / 2.
         """
-        found, variance, even, spectrum = self._parts(inputs), self.variance, self.evenness, self.spectrum
+        found, variance, even, spectrum = self._parts(inputs), self.variance, self.evenness, self.part.eigenspectrum
         of_features = getattr(adjoint, "features", None)
         rank = spectrum.rank
         of_weights = adjoint.weights[:rank]
@@ -313,34 +335,34 @@ class Standardised(Kernel):
         return float(self.variance) * (off * (size + e) * largest + scale.max() * (e * largest + size * off))
 
     @cached_property
-    def _recent(self) -> list[tuple[weakref.ref[np.ndarray], _Parts]]:
+    def _recent(self) -> list[tuple[weakref.ref[np.ndarray], Parts]]:
         """The vertices that parts were asked of last, and the parts: an evidence and its slopes ask for the same."""
         return []
 
-    def _parts(self, inputs: StandardVertices) -> _Parts:
+    def _parts(self, inputs: StandardVertices) -> Parts:
         if not self._recent or self._recent[0][0]() is not inputs.vectors:
             self._recent[:] = [(weakref.ref(inputs.vectors), self._parts_of(inputs))]
         return self._recent[0][1]
 
-    def _parts_of(self, inputs: StandardVertices) -> _Parts:
+    def _parts_of(self, inputs: StandardVertices) -> Parts:
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
-        t = v + inputs.trivial * weights[:1].sum()
-        typical, of_trivial = self.spectrum.typical_shares
+        typical, of_trivial = self.part.eigenspectrum.typical_shares
         mean = typical @ weights + background
-        mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
-        whole_mean = mean + of_trivial * weights[:1].sum()
-        least = max(_NOTHING * np.real(weights).max(initial=0.0), _LEAST)
-        is_known = np.minimum(np.real(v), np.real(t)) > least
-        inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
-        log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))
-        c, k = inputs.memberships, self.individuality
-        share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
-        scale = np.sqrt(share / mean * np.exp(-self.evenness * log_ratio))
-        return _Parts(weights, background, share, scale, v, inverse, mean, whole_mean, log_ratio)
+        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, (mean, of_trivial))
+
+    def _estimated_parts(self) -> Parts:
+        """Return the parts of all vertices, of a filter that falls, without eigenvectors."""
+        spectrum, phi = self.spectrum, self.part.filter
+        ends = phi(np.array([0.0, spectrum.upper]))
+        background = ends[1]
+        trivial, typical = spectrum.trivial**2, spectrum.typical_weights
+        v = spectrum.local_density.diagonal(phi) + background * trivial  # type: ignore[attr-defined]
+        means = typical @ v, typical @ trivial
+        return parts_of(self, spectrum.relative_memberships, trivial, ends[:1] - background, background, v, means)
 
 
-def _own(found: _Parts) -> np.ndarray:
+def _own(found: Parts) -> np.ndarray:
     """Return T^2 b + 1 - q, the variance that is a vertex's own, as a share of the whole."""
     return found.scale**2 * found.background + 1.0 - found.share

@@ -50,6 +50,9 @@ class JaxLaplacian(LaplacianOperator):
         """Return a symmetric matrix whose eigenvalues lie in [0, upper]."""
         return cls((sp.csr_array(matrix),), upper)
 
+    def memberships(self) -> np.ndarray | None:  # noqa: D102
+        return np.diff(self._sources[0].indptr).astype(np.float64) if len(self._sources) == 2 else None
+
     @property
     def size(self) -> int:  # noqa: D102
         return int(self._sources[0].shape[0])

@@ -66,6 +66,10 @@ class LaplacianOperator(ABC):
     def in_single(self) -> Self:
         """Return the operator in single precision, which moves half the bytes."""
 
+    def memberships(self) -> np.ndarray | None:
+        """Return how many hyperedges each vertex is in, shape (N,), in the order of the vertices; None if not known."""
+        return None
+
     def clenshaw(self, X: Block, c: np.ndarray, slope: float) -> Block:
         """Return sum over k of c_k T_k(slope Delta - 1) X for an inside block, by Clenshaw's recurrence.
 

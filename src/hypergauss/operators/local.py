@@ -100,6 +100,12 @@ class LocalLaplacian(LaplacianOperator):
             return A
         return sp.csr_array(A[self._back][:, np.argsort(self._edges)])
 
+    def memberships(self) -> np.ndarray | None:  # noqa: D102
+        if not self.has_incidence:
+            return None
+        counts = np.diff(self._sources[0].indptr).astype(np.float64)
+        return counts if self._back is None else counts[self._back]
+
     @property
     def size(self) -> int:  # noqa: D102
         return self._matrices[0].shape[0]

@@ -161,7 +161,7 @@ class ShardedLaplacian(ShardedVectors):
         number = _number_of_blocks(n_blocks, cluster, total)
         tables, listed = futures[: len(numbered)], None if names is None else futures[-1]
         plain = cls._of_tables(cluster, tables, total, number, a, listed)
-        order = order_of(plain, plain._degrees()) if reorder else None
+        order = order_of(plain, plain.memberships()) if reorder else None
         return plain if order is None else cls._of_tables(cluster, tables, total, number, a, listed, order)
 
     @classmethod
@@ -225,11 +225,10 @@ class ShardedLaplacian(ShardedVectors):
     def num_incidences(self) -> int:  # noqa: D102
         return sum(extent.num_incidences for extent in self._extents)
 
-    def _degrees(self) -> np.ndarray:
-        """Return how many hyperedges each vertex is in."""
+    def memberships(self) -> np.ndarray:  # noqa: D102
         tasks = Tasks()
         found = self._cluster.run(tasks, [tasks.add(shards.row_lengths, shard) for shard in self._known(tasks)])
-        lengths = np.concatenate(found)
+        lengths = np.concatenate(found).astype(np.float64)
         return lengths if self._back is None else lengths[self._back]
 
     @property

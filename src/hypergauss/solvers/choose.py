@@ -25,9 +25,9 @@ from hypergauss.solvers.dense import DenseSolver
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.low_rank import LowRankSolver
-from hypergauss.solvers.markov.field import SMOOTHNESSES, Field, is_field
+from hypergauss.solvers.markov.field import SMOOTHNESSES, Field, is_field, needs_fields
 from hypergauss.solvers.markov.options import Markov
-from hypergauss.solvers.markov.solver import MarkovSolver
+from hypergauss.solvers.markov.solver import markov_solver
 from hypergauss.solvers.projection import Inducing
 from hypergauss.solvers.sites import Observations, Sites
 from hypergauss.solvers.sparse import SparseSolver
@@ -121,7 +121,7 @@ def solver_for(
         else:
             chosen = "low-rank" if kernel.rank is not None and kernel.rank < len(rows) else "dense"
     if chosen == "markov":
-        return MarkovSolver(kernel, rows, solver if isinstance(solver, Markov) else Markov())
+        return markov_solver(kernel, rows, solver if isinstance(solver, Markov) else Markov())
     if chosen == "iterative":
         return IterativeSolver(kernel, rows, iterative_options(solver))
     if not kernel.has_eigenvectors:
@@ -134,6 +134,8 @@ def solver_for(
 
 def _is_markov(kernel: Kernel, *, learns: bool) -> bool:
     """Return whether a kernel's precision takes fewer products than its covariance: nu, not a polynomial's degree."""
+    if needs_fields(kernel):  # which have no covariance that products could follow
+        return True
     return is_field(kernel, learns=learns) and Field.of(kernel).nu <= max(SMOOTHNESSES)
 
 
@@ -206,6 +208,8 @@ class Plan(NamedTuple):
                 f"; hyperparameters are learned from {self.learning_size:,} of {self.work.num_sites:,} observations"
                 f"{rest}"
             )
+        if self.is_iterative:
+            told += "; prior: filters as they are, neither centred nor scaled"
         return told
 
 

@@ -174,6 +174,8 @@ def _voices(
         quotient, rest = chebdiv(filter_expansion(kernel, _TOLERANCE).coefficients, _COMPLEMENT)
         own[rows] += float(rest[0]) * float(kernel.density().scale) * alpha
         return _Voices(incidence_of(kernel.spectrum).T @ _filtered(kernel, rows, alpha, quotient), own)
+    if not kernel.has_eigenvectors:
+        return _field_voices(kernel, rows, alpha)  # type: ignore[arg-type]
     spectrum = kernel.spectrum
     if not isinstance(spectrum, EigenSpectrum) or spectrum.singular_values is None or spectrum.edge_vectors is None:
         raise TypeError(f"Hyperedges tell what singular vectors say of both sides. Got {spectrum!r}.")
@@ -191,6 +193,20 @@ def _voices(
         own += kernel.scale(np.arange(len(own))) * told if isinstance(kernel, Standardised) else told
     own[rows] += remainder * alpha
     return _Voices(spectrum.edge_vectors @ through, own)
+
+
+def _field_voices(kernel: Standardised, rows: np.ndarray, alpha: np.ndarray) -> _Voices:
+    """Return what hyperedges tell of T g + e, g a filter's less what it has along u: u = A A'u is told by them too."""
+    field, part, u = kernel.as_field(None), kernel.part, kernel.spectrum.trivial
+    heard_by, (whole, along) = field.scale[rows] * alpha, kernel.variances_at_ends()
+    quotient, rest = chebdiv(filter_expansion(part, _TOLERANCE).coefficients, _COMPLEMENT)
+    unit = 1.0 / float(part.density().scale)  # a standardised kernel has a scale of its own
+    incidence = incidence_of(kernel.spectrum)
+    values = float(kernel.variance) * unit * (incidence.T @ _filtered(part, rows, heard_by, quotient))
+    values -= float(whole - along) * (u[rows] @ heard_by) * (incidence.T @ u)
+    own = np.zeros(kernel.num_vertices)
+    own[rows] = (float(kernel.variance * rest[0]) * field.scale[rows] ** 2 + field.own[rows]) * alpha
+    return _Voices(values, own)
 
 
 def _filtered(kernel: SpectralKernel, rows: np.ndarray, alpha: np.ndarray, coefficients: np.ndarray) -> np.ndarray:

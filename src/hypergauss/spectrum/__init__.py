@@ -13,6 +13,7 @@ from hypergauss.spectrum.laplacians import (
     normalised_rows,
     zhou_laplacian,
 )
+from hypergauss.spectrum.local_density import LocalDensity
 from hypergauss.spectrum.matrix_free import MatrixFreeSpectrum
 from hypergauss.spectrum.spectrum import LAPLACIANS, Spectrum
 
@@ -22,6 +23,7 @@ __all__ = [
     "FactoredLaplacian",
     "GraphLaplacian",
     "Laplacian",
+    "LocalDensity",
     "MatrixFreeSpectrum",
     "SpectralDensity",
     "Spectrum",

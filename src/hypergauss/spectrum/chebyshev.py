@@ -137,11 +137,11 @@ def apply(operator: LaplacianOperator, expansion: Expansion, X: Block) -> Block:
 
 def apply_all(operator: LaplacianOperator, coefficients: np.ndarray, X: Block) -> list[Block]:
     """Return p(Delta) X for several polynomials, coefficients of shape (p, degree + 1), at the price of one."""
-    terms = _terms(operator, operator.enter(X), coefficients.shape[1] - 1)
-    first = next(terms)
+    images = terms(operator, operator.enter(X), coefficients.shape[1] - 1)
+    first = next(images)
     number = first.dtype.type
     totals = [number(c) * first for c in coefficients[:, 0]]
-    for k, (by_polynomial, term) in enumerate(zip(coefficients[:, 1:].T, terms, strict=True)):
+    for k, (by_polynomial, term) in enumerate(zip(coefficients[:, 1:].T, images, strict=True)):
         totals = [total + number(c) * term for total, c in zip(totals, by_polynomial, strict=True)]
         if k % _SETTLED_EVERY == 0:
             totals = [operator.settle(total) for total in totals]
@@ -156,11 +156,11 @@ def moments(operator: LaplacianOperator, X: Block, Y: Block, degree: int) -> np.
     parts = []
     for some in column_slices(X.shape[1]):
         x, y = (operator.enter(block[:, some]) for block in (X, Y))
-        parts.append(operator.fetch([operator.dot(x, term) for term in _terms(operator, y, degree)]))
+        parts.append(operator.fetch([operator.dot(x, term) for term in terms(operator, y, degree)]))
     return np.hstack(parts)
 
 
-def _terms(operator: LaplacianOperator, X: Block, degree: int) -> Iterator[Block]:
+def terms(operator: LaplacianOperator, X: Block, degree: int) -> Iterator[Block]:
     """Yield t_k(Delta) X of an inside block for k = 0 to ``degree``; the next but one may be put in a term's place."""
     slope = 2.0 / (operator.upper or 1.0)
     yield X

@@ -146,12 +146,16 @@ class EigenSpectrum(Spectrum):
         """Return rows of U, given by index, without the trivial direction, shape (n, r)."""
         return self._centre(self.vertex_vectors[rows])  # a copy
 
+    @cached_property
+    def trivial(self) -> np.ndarray:  # noqa: D102
+        return freeze(self.vertex_vectors[:, : len(self._trivial)] @ self._trivial)
+
     def trivial_shares(self, rows: np.ndarray) -> np.ndarray:
         """Return the squares of the trivial direction at some vertices, shape (n,): over all of them they add up to 1.
 
         Of Zhou's Laplacian on a connected hypergraph, a vertex's share of all degrees.
         """
-        return (self.vertex_vectors[:, : len(self._trivial)][rows] @ self._trivial) ** 2
+        return self.trivial[rows] ** 2
 
     @cached_property
     def typical_shares(self) -> tuple[np.ndarray, float]:
@@ -159,30 +163,12 @@ class EigenSpectrum(Spectrum):
 
         Over all vertices, each counted by the share of the usual number of memberships that it has, at most one.
         """
-        counted = np.minimum(1.0, self.relative_memberships)
-        counted = counted / counted.sum() if counted.any() else np.full(len(counted), 1.0 / max(len(counted), 1))
-        U, trivial = self.vertex_vectors, self._trivial
+        counted, U, trivial = self.typical_weights, self.vertex_vectors, self._trivial
         # A copy of U would take longer than its squares, and only the null space is another once it is centred.
         shares = np.einsum("i,ij,ij->j", counted, U, U)
         null = U[:, : len(trivial)]
         shares[: len(trivial)] = counted @ (null - np.outer(null @ trivial, trivial)) ** 2
-        return freeze(shares), float(counted @ (null @ trivial) ** 2)
-
-    @cached_property
-    def relative_memberships(self) -> np.ndarray:
-        """How many memberships each vertex has, relative to the median of those that have any, shape (N,)."""
-        counts = self.source.memberships()
-        return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
-
-    @cached_property
-    def relative_activities(self) -> np.ndarray:
-        """The root of each vertex's memberships, relative to that of their mean, less the mean of it, shape (N,).
-
-        Zero where all vertices have as many.
-        """
-        counts = self.source.memberships()
-        roots = np.sqrt(counts / counts.mean()) if counts.any() else counts
-        return freeze(roots - roots.mean() if len(roots) else roots)
+        return freeze(shares), float(counted @ self.trivial**2)
 
     @property
     def is_silent(self) -> bool:

@@ -176,6 +176,10 @@ class MatrixFreeLaplacian(Laplacian):
     def multiplier(self) -> LaplacianOperator:  # noqa: D102
         return self.products
 
+    def memberships(self) -> np.ndarray:  # noqa: D102
+        counts = self.products.memberships()
+        return super().memberships() if counts is None else counts
+
 
 def normalised_incidence(hypergraph: Hypergraph, size_exponent: float = 0.0) -> sp.csr_array:
     """Return A = D_v^-1/2 R diag(w)^1/2 D_e^-1/2, where ``w(e) |e|^a`` stands for w(e).

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NoReturn, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypergauss.hypergraph.frozen import freeze
 from hypergauss.operators import LaplacianOperator, LocalLaplacian
 from hypergauss.spectrum.density import SpectralDensity
 from hypergauss.spectrum.laplacians import Laplacian, MatrixFreeLaplacian, ZhouLaplacian
+from hypergauss.spectrum.local_density import LocalDensity, trivial_direction
 from hypergauss.spectrum.spectrum import Spectrum
 
 #: Probes of a matrix-free spectrum; all unit vectors where there are no more vertices than this.
@@ -123,6 +125,15 @@ class MatrixFreeSpectrum(Spectrum):
     @property
     def rest_share(self) -> float:  # noqa: D102
         return 0.0
+
+    @cached_property
+    def trivial(self) -> np.ndarray:  # noqa: D102
+        return freeze(trivial_direction(self.source.multiplier()))
+
+    @cached_property
+    def local_density(self) -> LocalDensity:
+        """How the eigenvalues are spread as each vertex sees them: some 10,000 products, when it is first asked for."""
+        return LocalDensity.of(self.source.multiplier(), self.trivial)
 
     def dual(self) -> NoReturn:
         """Refuse: products with A A' do not tell those with A'A."""

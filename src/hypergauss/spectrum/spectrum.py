@@ -11,6 +11,7 @@ import numpy as np
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph
+from hypergauss.hypergraph.frozen import freeze
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.factored import NAMED
 from hypergauss.spectrum.given import given_laplacian
@@ -227,6 +228,33 @@ class Spectrum(ABC):
     @abstractmethod
     def rest_share(self) -> float:
         """The share of eigenvalues that are known only to lie in `rest`: together with those of the nodes it is 1."""
+
+    @cached_property
+    def relative_memberships(self) -> np.ndarray:
+        """How many memberships each vertex has, relative to the median of those that have any, shape (N,)."""
+        counts = self.source.memberships()
+        return freeze(counts / np.median(counts[counts > 0])) if counts.any() else freeze(counts)
+
+    @cached_property
+    def relative_activities(self) -> np.ndarray:
+        """The root of each vertex's memberships, relative to that of their mean, less the mean of it, shape (N,).
+
+        Zero where all vertices have as many.
+        """
+        counts = self.source.memberships()
+        roots = np.sqrt(counts / counts.mean()) if counts.any() else counts
+        return freeze(roots - roots.mean() if len(roots) else roots)
+
+    @cached_property
+    def typical_weights(self) -> np.ndarray:
+        """How much each vertex counts in a mean over typical ones, shape (N,): by its memberships, up to the usual."""
+        counted = np.minimum(1.0, self.relative_memberships)
+        return freeze(counted / counted.sum() if counted.any() else np.full(len(counted), 1.0 / max(len(counted), 1)))
+
+    @property
+    @abstractmethod
+    def trivial(self) -> np.ndarray:
+        """The unit eigenvector of eigenvalue 0 nearest to a constant, shape (N,); zeros if there is none."""
 
     @abstractmethod
     def dual(self) -> Spectrum:

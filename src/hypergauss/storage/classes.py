@@ -50,7 +50,7 @@ from hypergauss.kernels import (
     Walk,
 )
 from hypergauss.kernels.spectral import Vertices
-from hypergauss.kernels.standardised import StandardVertices
+from hypergauss.kernels.standard_parts import StandardVertices
 from hypergauss.learning.priors import LogNormal
 from hypergauss.learning.size_exponent import Profile
 from hypergauss.likelihoods import (

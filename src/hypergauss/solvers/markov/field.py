@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.kernels import Kernel, Matern
+from hypergauss.kernels import Kernel, Matern, SpectralKernel, Standardised, Sum
 from hypergauss.operators import Block, LaplacianOperator
 from hypergauss.parameters import Parametrised
 from hypergauss.spectrum import MatrixFreeSpectrum, Spectrum
@@ -63,6 +63,16 @@ class Field(NamedTuple):
     def in_log_c(self, operator: LaplacianOperator, X: Block) -> Block:
         """Return (dQ / dlog c) X for an inside block."""
         return self.powers(operator, operator.affine(X, -self.nu / (self.c * self.s), 0.0), self.nu - 1)
+
+    def forms(self, operator: LaplacianOperator, X: Block, Y: Block) -> tuple[float, float]:
+        """Return x' (dQ / dlog c) y and x' (dQ / dlog s) y of inside blocks, each summed over the columns.
+
+        With M = (c + Delta) / c, (Delta / c) M^(nu - 1) = M^nu - M^(nu - 1): one chain of products serves both.
+        """
+        before = self.powers(operator, Y, self.nu - 1)
+        after = self.powers(operator, before, 1)
+        below, above = operator.fetch([operator.dot(X, before), operator.dot(X, after)]).sum(axis=1)
+        return -self.nu * float(above - below) / self.s, -float(above) / self.s
 
     def mean_eigenvalue(self) -> float:
         """Return the mean eigenvalue of Q, over a diagonal of which conjugate gradients hardly need to know more."""
@@ -150,26 +160,51 @@ class FieldNumbers:
 
 
 def is_field(kernel: Kernel, *, learns: bool = False) -> bool:
-    """Return whether a kernel is one that this solver solves, and if asked for one that it can learn."""
+    """Return whether a kernel is one field as it is, and if asked for one that can be learned."""
     return _objection(kernel, learns=learns) is None
 
 
-def check_kernel(kernel: Kernel, *, learns: bool = False) -> None:
-    """Refuse a kernel whose precision is no polynomial of one Laplacian."""
-    objection = _objection(kernel, learns=learns)
-    if objection is not None:
-        raise ValueError(objection)
+def is_made_of_parts(kernel: Kernel) -> bool:
+    """Return whether a kernel is to be opened up: it is a sum, or standardised."""
+    return isinstance(kernel, Sum | Standardised)
 
 
-def _objection(kernel: Kernel, *, learns: bool) -> str | None:
-    rule = "The Markov solver needs a Matern kernel of one hypergraph with a whole nu."
-    if type(kernel) is not Matern:
-        return f"{rule} Got {type(kernel).__name__}. Use `solver='iterative'`, or `Matern(spectrum, nu=2)`."
-    if not np.isfinite(kernel.nu) or kernel.nu < 1 - _ROUNDING or abs(kernel.nu - round(kernel.nu)) > _ROUNDING:
-        return f"{rule} Got nu = {kernel.nu:.4g}. Give nu = 1, 2 or 3, or use `solver='iterative'`."
-    if not kernel.spectrum.is_exact:
-        return f"{rule} Got a truncated spectrum. Make it with `Spectrum.matrix_free`, or with all of its rank."
-    if learns and "nu" not in kernel.fixed and "inverse_nu" not in kernel.fixed:
+def needs_fields(kernel: Kernel) -> bool:
+    """Return whether this solver alone is for a kernel: without eigenvectors, centred or scaled."""
+    terms = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    return any(isinstance(term, Standardised) and not term.has_eigenvectors for term in terms)
+
+
+def check_kernel(kernel: Kernel, *, learns: bool = False, parts: bool = False) -> None:
+    """Refuse a kernel whose precision is no polynomial of one Laplacian, or if asked no sum of such and of features."""
+    terms = kernel.terms if parts and isinstance(kernel, Sum) else (kernel,)
+    objections = [_objection(term, learns=learns, parts=parts) for term in terms]
+    if parts and not any(isinstance(term, Matern | Standardised) for term in terms):
+        objections.append(f"{_RULE} Got {kernel!r}. Use `solver='low-rank'`.")
+    for objection in objections:
+        if objection is not None:
+            raise ValueError(objection)
+
+
+def shape_of(kernel: Kernel) -> Matern:
+    """Return the filter of a field, whether it is centred and scaled or not."""
+    return kernel.part if isinstance(kernel, Standardised) else kernel  # type: ignore[return-value]
+
+
+_RULE = "The Markov solver needs a Matern kernel of a hypergraph with a whole nu."
+
+
+def _objection(kernel: Kernel, *, learns: bool, parts: bool = False) -> str | None:
+    if parts and kernel.rank is not None and kernel.has_uniform_remainder and not isinstance(kernel, SpectralKernel):
+        return None if float(kernel.remainder(None)) == 0.0 else f"{_RULE} Got a remainder in {kernel!r}."
+    own = shape_of(kernel) if parts and type(kernel) is Standardised else kernel
+    if type(own) is not Matern:
+        return f"{_RULE} Got {type(own).__name__}. Use `solver='iterative'`, or `Matern(spectrum, nu=2)`."
+    if not np.isfinite(own.nu) or own.nu < 1 - _ROUNDING or abs(own.nu - round(own.nu)) > _ROUNDING:
+        return f"{_RULE} Got nu = {own.nu:.4g}. Give nu = 1, 2 or 3, or use `solver='iterative'`."
+    if not own.spectrum.is_exact:
+        return f"{_RULE} Got a truncated spectrum. Make it with `Spectrum.matrix_free`, or with all of its rank."
+    if learns and "nu" not in own.fixed and "inverse_nu" not in own.fixed:
         return (
             "The Markov solver learns at a whole nu, which stays as it is. Got a kernel whose nu is free. Give it with "
             "`fixed=('nu',)`, or name the kernel ('auto', 'matern'), and nu is chosen from 1, 2 and 3 by the evidence."

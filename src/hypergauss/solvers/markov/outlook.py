@@ -39,7 +39,8 @@ def by_outlook(
     priors : sequence of Matched
         Of each model.
     """
-    spectrum = models[0].kernel.spectrum  # type: ignore[attr-defined]
+    # Of a sum no one spectrum tells all.
+    spectrum = getattr(models[0].kernel, "spectrum", None)
     if not (isinstance(spectrum, MatrixFreeSpectrum) and observations.is_uniform):
         return list(models)
     spectral = SpectralEvidence.of_some(spectrum.source.multiplier(), observations, spectrum.density)

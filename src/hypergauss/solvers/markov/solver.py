@@ -1,4 +1,4 @@
-"""MarkovSolver: everything from solves with a sparse precision."""
+"""MarkovSolver and JointSolver: everything from solves with a sparse precision."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from hypergauss.kernels import Kernel
 from hypergauss.learning.search import Objective
 from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.markov.evidence import MarkovEvidence
+from hypergauss.solvers.markov.field import is_field, is_made_of_parts
+from hypergauss.solvers.markov.joint import JointWorkspace
+from hypergauss.solvers.markov.joint_evidence import JointEvidence
+from hypergauss.solvers.markov.joint_posterior import JointPosterior
 from hypergauss.solvers.markov.options import Markov
 from hypergauss.solvers.markov.posterior import MarkovPosterior
 from hypergauss.solvers.markov.system import Workspace
@@ -52,3 +56,38 @@ class MarkovSolver(Solver):
     def resumed(self, prior: Prior, sites: Sites, before: Posterior, moved: np.ndarray) -> MarkovPosterior:
         """Return the posterior, whose solve begins with the earlier mean, and the prior's at vertices that are new."""
         return self.posterior(prior, sites, earlier_mean(prior, before, moved))
+
+
+class JointSolver(Solver):
+    """The same for a kernel of several parts: fields that are centred, scaled or added, and features.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        `Standardised` of a Matern of whole nu, or a sum of such, of Matern kernels and of kernels with features.
+    rows, options
+        As for `MarkovSolver`.
+    """
+
+    name: ClassVar[str] = "markov"
+    is_estimated: ClassVar[bool] = True
+
+    def __init__(self, kernel: Kernel, rows: np.ndarray, options: Markov | None = None) -> None:
+        super().__init__(kernel, rows)
+        self.workspace = JointWorkspace(kernel, Markov() if options is None else options)
+
+    @property
+    def options(self) -> Markov:
+        """The settings."""
+        return self.workspace.options
+
+    def objective(self, observations: Observations) -> Objective:  # noqa: D102
+        return JointEvidence(self.workspace, observations)
+
+    def posterior(self, prior: Prior, sites: Sites) -> JointPosterior:  # noqa: D102
+        return JointPosterior(prior, sites, self.workspace)
+
+
+def markov_solver(kernel: Kernel, rows: np.ndarray, options: Markov) -> Solver:
+    """Return the solver of one field as it is, or of several parts."""
+    return (MarkovSolver if is_field(kernel) or not is_made_of_parts(kernel) else JointSolver)(kernel, rows, options)

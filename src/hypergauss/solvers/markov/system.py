@@ -16,7 +16,7 @@ import numpy as np
 from hypergauss.exceptions import ConvergenceError
 from hypergauss.kernels import Kernel
 from hypergauss.operators import Block, LaplacianOperator
-from hypergauss.solvers.conjugate_gradients import Solution, conjugate_gradients
+from hypergauss.solvers.conjugate_gradients import Product, Solution, conjugate_gradients
 from hypergauss.solvers.markov.field import Field, check_kernel
 from hypergauss.solvers.markov.noise import FieldNoise
 from hypergauss.solvers.markov.options import Markov
@@ -129,27 +129,14 @@ class System:
             start=None if start is None else operator.settle(operator.enter(start)),
             blocks=operator,
         )
-        self._check(found, tolerance)
-        if tolerance < _MARGIN * self.condition * operator.precision:
-            # The residual that the recurrence keeps may drift away from the true one by so much rounding: look.
-            left = operator.settle(inside - self._product(found.x))
-            squares, norms = operator.fetch([operator.dot(left, left), operator.dot(inside, inside)])
-            self._check(
-                found._replace(residuals=np.sqrt(squares / np.where(norms > 0, norms, 1.0))), _DRIFT * tolerance
-            )
+        check_converged(found, tolerance, self.condition)
+        check_true_residual(found, self._product, inside, tolerance, self.condition, operator)
         return found._replace(x=operator.settle(operator.leave(found.x)))
 
     def forms(self, X: Block, Y: Block) -> Forms:
-        """Return x' (dQ / dlog c) y and x' (dQ / dlog s) y, each summed over the columns of outside blocks.
-
-        With M = (c + Delta) / c, (Delta / c) M^(nu - 1) = M^nu - M^(nu - 1): one chain of products serves both.
-        """
-        operator, field = self.operator, self.field
-        X, Y = operator.enter(X), operator.enter(Y)
-        before = field.powers(operator, Y, field.nu - 1)
-        after = field.powers(operator, before, 1)
-        below, above = operator.fetch([operator.dot(X, before), operator.dot(X, after)]).sum(axis=1)
-        return Forms(-field.nu * float(above - below) / field.s, -float(above) / field.s)
+        """Return x' (dQ / dlog c) y and x' (dQ / dlog s) y, each summed over the columns of outside blocks."""
+        operator = self.operator
+        return Forms(*self.field.forms(operator, operator.enter(X), operator.enter(Y)))
 
     def precision_product(self, X: Block, *, in_log_c: bool = False) -> Block:
         """Return Q X, or (dQ / dlog c) X, for an outside block."""
@@ -180,11 +167,24 @@ class System:
         image = self.field.product(self.operator, X)
         return image + self._inside * X
 
-    def _check(self, solution: Solution, tolerance: float) -> None:
-        if not solution.worst <= tolerance:
-            raise ConvergenceError(
-                f"Conjugate gradients stopped after {solution.iterations} iterations at a relative residual of "
-                f"{solution.worst:.1e}, not {tolerance:.1e}. Likely causes: a lengthscale so large, or a noise "
-                f"variance so small beside the kernel's, that the condition number may be {self.condition:.1e}. Raise "
-                "`tolerance` or `max_iterations` of `Markov`, or the noise variance, or use `solver='iterative'`."
-            )
+
+def check_converged(solution: Solution, tolerance: float, condition: float) -> None:
+    """Raise, with the residual and likely causes, if a system was not solved to a tolerance."""
+    if not solution.worst <= tolerance:
+        raise ConvergenceError(
+            f"Conjugate gradients stopped after {solution.iterations} iterations at a relative residual of "
+            f"{solution.worst:.1e}, not {tolerance:.1e}. Likely causes: a lengthscale so large, or a noise "
+            f"variance so small beside the kernel's, that the condition number may be {condition:.1e}. Raise "
+            "`tolerance` or `max_iterations` of `Markov`, or the noise variance, or use `solver='iterative'`."
+        )
+
+
+def check_true_residual(
+    solution: Solution, product: Product, rhs: Block, tolerance: float, condition: float, blocks: LaplacianOperator
+) -> None:
+    """Look at the true residual where rounding may have let that of the recurrence drift away from it by so much."""
+    if tolerance < _MARGIN * condition * blocks.precision:
+        left = blocks.settle(rhs - product(solution.x))
+        squares, norms = blocks.fetch([blocks.dot(left, left), blocks.dot(rhs, rhs)])
+        true = solution._replace(residuals=np.sqrt(squares / np.where(norms > 0, norms, 1.0)))
+        check_converged(true, _DRIFT * tolerance, condition)
