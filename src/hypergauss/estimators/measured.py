@@ -278,9 +278,8 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
                 [Part(weight, part.likelihood, *part.conditionals(rows)) for weight, part in components(posterior)]
             )
         noise = 0.0 if self.noise_variance_ is None else self.noise_variance_
-        return NormalPrediction(
-            posterior.mean(rows), posterior.variance(rows)[:, None], noise, TRANSFORMS[self.transform_]
-        )
+        mean, variance = posterior.moments(rows)
+        return NormalPrediction(mean, variance[:, None], noise, TRANSFORMS[self.transform_])
 
     def _left_out(self) -> Prediction:
         """What all others say of each measured vertex, in the order of sites; of a measurement like its own."""
