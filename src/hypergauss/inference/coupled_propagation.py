@@ -101,8 +101,7 @@ class CoupledPropagation(SiteObjective):
         # R_cc = E_c - E_c M^-1 E_c; the slope in K is the sum of (alpha alpha' - R) / 2.
         R = here.E.sum(axis=0) - np.tensordot(inner, inner, axes=((0, 1), (0, 1)))
         in_gram = (here.alpha.T @ here.alpha - R) / 2
-        inputs = model.kernel.inputs(self.solver.rows)
-        in_kernel = model.kernel.pull_back(inputs, inputs, in_gram)
+        in_kernel = self.solver.pull_back_product(model.kernel, in_gram, np.eye(len(self.y)))
         factors = _factors(here, found.sites)
         s = np.sqrt(1.0 + factors.variance)
         slope = hazard((factors.mean + self._offset(model)) / s) / s * ~self._own
@@ -143,7 +142,7 @@ class CoupledPropagation(SiteObjective):
 
 
 class _Factors(NamedTuple):
-    """Cavities of the factors' variables h, shape (n, C), relative to the prior means; logs of their mass with sites."""
+    """Cavities of the factors' variables h, relative to the prior means, and logs of their mass with sites, (n, C)."""
 
     mean: np.ndarray
     variance: np.ndarray

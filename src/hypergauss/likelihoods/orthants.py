@@ -65,7 +65,8 @@ def log_orthant(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         moving = ~(np.abs(value[left] - last) < _SETTLED)
         if not moving.any():
             break
-        left, m, S, nu, a, log_z = (each[..., moving] for each in (left, m, S, nu, a, log_z))
+        left, log_z = left[moving], log_z[moving]
+        m, S, nu, a = m[:, moving], S[:, :, moving], nu[:, moving], a[:, moving]
     return value
 
 
