@@ -102,7 +102,7 @@ class Parametrised:
         return self  # immutable: cloning an estimator must not copy eigenvectors
 
     def __getstate__(self) -> dict[str, Any]:
-        return _fields(self)
+        return fields(self)
 
     @cached_property
     def _free(self) -> tuple[Slot, ...]:
@@ -213,7 +213,7 @@ def with_values(node: Any, changes: Sequence[tuple[Path, Any]]) -> Any:
     if isinstance(node, tuple):
         return tuple(with_values(item, below.get(i, ())) for i, item in enumerate(node))
     copy = object.__new__(type(node))
-    copy.__dict__.update(_fields(node))
+    copy.__dict__.update(fields(node))
     for step, within in below.items():
         copy.__dict__[step] = with_values(node.__dict__[step], within)
     return copy
@@ -229,7 +229,7 @@ def _computed(cls: type) -> frozenset[str]:
     return found
 
 
-def _fields(node: Parametrised) -> dict[str, Any]:
+def fields(node: Parametrised) -> dict[str, Any]:
     """Return what an object was made of, without what it has computed from that."""
     computed = _computed(type(node))
     return {name: held for name, held in node.__dict__.items() if name not in computed}
@@ -360,7 +360,7 @@ def _parts(node: Any) -> Iterator[Parametrised]:
             yield from _parts(child)
     elif isinstance(node, Parametrised):
         yield node
-        for value in vars(node).values():
+        for value in fields(node).values():
             yield from _parts(value)
 
 
