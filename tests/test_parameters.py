@@ -6,6 +6,7 @@ import pytest
 from hypergauss import Spectrum, parameters
 from hypergauss.inference import GaussianModel
 from hypergauss.kernels import Bernstein, Linear, Matern
+from hypergauss.likelihoods import RobustMax
 
 
 @pytest.fixture
@@ -165,3 +166,13 @@ def test_only_formulas_that_users_wrote_are_tried(hypergraph):
     spectrum = Spectrum.of(hypergraph)
     parameters.check_own_formulas(GaussianModel(Matern(spectrum) + Counting(spectrum), 0.1, [0.0]))
     assert Counting.tried == 1
+
+
+def test_what_was_asked_of_a_model_is_no_part_of_it():
+    likelihood = RobustMax(3)
+    before = repr(likelihood), parameters.fields(likelihood)
+    theta = parameters.pack(likelihood)
+    moved = parameters.unpack(likelihood, theta - 1.0)
+    assert (repr(likelihood), parameters.fields(likelihood)) == before
+    assert np.array_equal(parameters.pack(moved), theta - 1.0)
+    assert np.array_equal(parameters.pack(parameters.replace(moved, [likelihood.epsilon])), theta)

@@ -102,7 +102,11 @@ class Parametrised:
         return self  # immutable: cloning an estimator must not copy eigenvectors
 
     def __getstate__(self) -> dict[str, Any]:
-        return _fields(self)
+        return fields(self)
+
+    @cached_property
+    def _free(self) -> tuple[Slot, ...]:
+        return tuple(_walk(self, (), "", free_only=True))
 
     def coordinate(self, field: str) -> Coordinate:
         """Return the coordinate of a hyperparameter: what the class declares, unless an object narrows its range."""
@@ -148,12 +152,12 @@ class Slot(NamedTuple):
         return self.value.size
 
 
-def slots(model: Parametrised, *, free_only: bool = True) -> list[Slot]:
+def slots(model: Parametrised, *, free_only: bool = True) -> tuple[Slot, ...]:
     """List the hyperparameters of a model, as a rule without those named in an object's ``fixed``.
 
     Those of an object's parts stand before its own.
     """
-    return list(_walk(model, (), "", free_only))
+    return model._free if free_only else tuple(_walk(model, (), "", free_only))
 
 
 def pack(model: Parametrised) -> np.ndarray:
@@ -169,7 +173,10 @@ def unpack(model: Model, theta: np.ndarray, free: Sequence[Slot] | None = None) 
     """
     free = slots(model) if free is None else free
     parts = zip(free, split(free, theta), strict=True)
-    return with_values(model, [(slot.path, np.asarray(slot.coordinate.inverse(part))) for slot, part in parts])
+    found = tuple(slot._replace(value=np.asarray(slot.coordinate.inverse(part))) for slot, part in parts)
+    filled = with_values(model, [(slot.path, slot.value) for slot in found])
+    filled.__dict__["_free"] = found  # the same hyperparameters are free
+    return filled
 
 
 def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
@@ -206,7 +213,7 @@ def with_values(node: Any, changes: Sequence[tuple[Path, Any]]) -> Any:
     if isinstance(node, tuple):
         return tuple(with_values(item, below.get(i, ())) for i, item in enumerate(node))
     copy = object.__new__(type(node))
-    copy.__dict__.update(_fields(node))
+    copy.__dict__.update(fields(node))
     for step, within in below.items():
         copy.__dict__[step] = with_values(node.__dict__[step], within)
     return copy
@@ -222,7 +229,7 @@ def _computed(cls: type) -> frozenset[str]:
     return found
 
 
-def _fields(node: Parametrised) -> dict[str, Any]:
+def fields(node: Parametrised) -> dict[str, Any]:
     """Return what an object was made of, without what it has computed from that."""
     computed = _computed(type(node))
     return {name: held for name, held in node.__dict__.items() if name not in computed}
@@ -353,7 +360,7 @@ def _parts(node: Any) -> Iterator[Parametrised]:
             yield from _parts(child)
     elif isinstance(node, Parametrised):
         yield node
-        for value in vars(node).values():
+        for value in fields(node).values():
             yield from _parts(value)
 
 
@@ -389,10 +396,10 @@ def _walk(node: Any, path: Path, prefix: str, free_only: bool) -> Iterator[Slot]
         return
     if not isinstance(node, Parametrised):
         return
-    own = declared(type(node))
+    own, computed = declared(type(node)), _computed(type(node))
     labels = getattr(node, "labels", None)
     for field, value in vars(node).items():
-        if field in own:
+        if field in own or field in computed:
             continue
         if labels is not None and isinstance(value, tuple) and value is not labels and len(value) == len(labels):
             for position, (label, child) in enumerate(zip(labels, value, strict=True)):

@@ -103,12 +103,12 @@ def _moved(task: Task, attempt: Attempt, offset: np.ndarray) -> tuple[Attempt, f
     limits = parameters.bounds(template)
     theta = np.clip(parameters.pack(template) + offset, limits[:, 0], limits[:, 1])
     model = parameters.unpack(template, theta)
-    objective = task.objective(attempt.solver, model, attempt.learned.state)
+    objective, priors = task.objective(attempt.solver, model, attempt.learned.state), task.priors_for(model)
     try:
-        height = Penalised(objective, model, task.priors_for(model)).value(theta)
+        height = Penalised(objective, model, priors).value(theta)
     except NumericalError:
         height = -np.inf
-    evidence = height - log_prior(model, match_priors(model, task.priors_for(model)))
+    evidence = height - log_prior(model, match_priors(model, priors))
     learned = attempt.learned._replace(model=model, log_evidence=evidence, objective=height, state=objective.state)
     return Attempt(learned, attempt.solver), height
 

@@ -295,7 +295,7 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
             return self._from_parts(
                 [Part(weight, part.likelihood, *part.conditionals(rows)) for weight, part in components(posterior)]
             )
-        return self._normal(posterior.mean(rows), posterior.variance(rows))
+        return self._normal(*posterior.moments(rows))
 
     def _normal(self, mean: np.ndarray, variance: np.ndarray) -> NormalPrediction:
         noise = 0.0 if self.noise_variance_ is None else self.noise_variance_

@@ -29,8 +29,7 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri, dtrtri, dtrtrs
-from scipy.special import log_ndtr
+from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
@@ -38,7 +37,7 @@ from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixing import Mixing, Settling
 from hypergauss.inference.propagation import LEAST_CAVITY, LEAST_GAIN, MOST_STEPS, mixed
 from hypergauss.inference.site_objective import Settled, SiteObjective
-from hypergauss.likelihoods.multinomial_probit import tilted_factors
+from hypergauss.likelihoods.orthants import hazard, log_mass, matched_sites
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
 
@@ -69,6 +68,7 @@ class CoupledPropagation(SiteObjective):
         if start is None:
             start = NaturalSites(np.zeros(self._own.shape), self._own.astype(np.float64))
         super().__init__(solver, y, num_latents, start)
+        self._room = np.empty((3, num_latents, len(self.y), len(self.y)))
         #: Where the latest evaluation ended, which its gradient begins with.
         self._latest: tuple[LatentModel, NaturalSites, _Coupled] | None = None
 
@@ -81,13 +81,14 @@ class CoupledPropagation(SiteObjective):
         offset = self._offset(model)
         sites, mixing, settling = self.sites, Mixing(6), Settling(self.tolerance * len(self.y))
         for _ in range(MOST_STEPS):
-            here = _condition(K, sites)
+            here = _condition(K, sites, self._room)
             self._latest = (model, sites, here)
-            factors = _factors(here, sites, self._own)
-            moved, value = tilted_factors(factors.mean, factors.variance, offset, self._own)
-            total = here.log_partition + value - factors.log_mass
+            factors = _factors(here, sites)
+            gained = log_mass(factors.mean + offset, factors.variance) - factors.log_mass
+            total = here.log_partition + float(gained[~self._own].sum())
             if settling.has_at(total) or not np.isfinite(total):
                 break
+            moved = matched_sites(factors.mean, factors.variance, offset)
             target = NaturalSites(
                 *(np.where(self._own, kept, new) for kept, new in zip(self.sites, moved, strict=True))
             )
@@ -96,14 +97,14 @@ class CoupledPropagation(SiteObjective):
 
     def gradient(self, model: LatentModel, found: Settled) -> np.ndarray:  # noqa: D102
         here = self._given(model, found.sites)
-        inner = np.stack([dtrtrs(here.factor, E, lower=1)[0] for E in here.E])
+        inner = np.matmul(dtrtri(here.factor, lower=1)[0], here.E)
         # R_cc = E_c - E_c M^-1 E_c; the slope in K is the sum of (alpha alpha' - R) / 2.
         R = here.E.sum(axis=0) - np.tensordot(inner, inner, axes=((0, 1), (0, 1)))
         in_gram = (here.alpha.T @ here.alpha - R) / 2
-        inputs = model.kernel.inputs(self.solver.rows)
-        in_kernel = model.kernel.pull_back(inputs, inputs, in_gram)
-        factors = _factors(here, found.sites, self._own)
-        slope = _slopes(factors.mean + self._offset(model), factors.variance) * ~self._own
+        in_kernel = self.solver.pull_back_product(model.kernel, in_gram, np.eye(len(self.y)))
+        factors = _factors(here, found.sites)
+        s = np.sqrt(1.0 + factors.variance)
+        slope = hazard((factors.mean + self._offset(model)) / s) / s * ~self._own
         in_mean = (self._own * slope.sum(axis=1, keepdims=True)).sum(axis=0) - slope.sum(axis=0)
         return parameters.gather(model, {"kernel": in_kernel, "likelihood": np.zeros(0), "mean": in_mean})
 
@@ -133,7 +134,7 @@ class CoupledPropagation(SiteObjective):
         """Return the latents given sites, as they stand if the latest evaluation ended there."""
         if self._latest is not None and self._latest[0] is model and self._latest[1] is sites:
             return self._latest[2]
-        return _condition(self.solver.multiply(model.kernel, np.eye(len(self.y))), sites)
+        return _condition(self.solver.multiply(model.kernel, np.eye(len(self.y))), sites, self._room)
 
     def _offset(self, model: LatentModel) -> np.ndarray:
         """Return by how much the prior means move each h, shape (n, C)."""
@@ -141,58 +142,60 @@ class CoupledPropagation(SiteObjective):
 
 
 class _Factors(NamedTuple):
-    """Cavities of the factors' variables h, shape (n, C), relative to the prior means; log of their mass with sites."""
+    """Cavities of the factors' variables h, relative to the prior means, and logs of their mass with sites, (n, C)."""
 
     mean: np.ndarray
     variance: np.ndarray
-    log_mass: float
+    log_mass: np.ndarray
 
 
-def _condition(K: np.ndarray, sites: NaturalSites) -> _Coupled:
-    """Return the latents given the factors' sites.
+def _condition(K: np.ndarray, sites: NaturalSites, room: np.ndarray) -> _Coupled:
+    """Return the latents given the factors' sites, made in ``room``, shape (3, C, n, n), where E stays.
 
     With B_c = I + A_c^1/2 K A_c^1/2, E_c = A_c^1/2 B_c^-1 A_c^1/2 and E_c K = I - A_c^1/2 B_c^-1 A_c^-1/2.
     """
     # (C, n), class by class in memory too, as all that is made of them will be.
     nu, a = np.ascontiguousarray(sites.shift.T), np.maximum(sites.precision.T, _LEAST_PRECISION, order="C")
-    root, n, classes = np.sqrt(a), len(K), np.arange(len(a))
-    inverses, log_dets = _inverses(K, root)
-    scaled = root[:, :, None] * inverses
-    E = scaled * root[:, None, :]
+    EK, E, P = room
+    diagonal, classes = np.arange(len(K)), np.arange(len(a))
+    log_dets = _reduce(K, np.sqrt(a), EK, E)
     M = _cholesky(E.sum(axis=0))
-    log_dets += 2 * np.log(np.diagonal(M)).sum()
+    log_dets += 2 * float(np.log(M.diagonal()).sum())
+    np.divide(E, -a[:, None, :], out=EK)
+    EK[:, diagonal, diagonal] += 1.0
     total, beta = nu.sum(axis=0), a.sum(axis=0)
     s = total * a / beta - nu
-    EK = scaled / -root[:, None, :]
-    EK[:, np.arange(n), np.arange(n)] += 1.0
     u = dtrtrs(M, np.matmul(EK, s[:, :, None]).sum(axis=0), lower=1)[0]
     u = dtrtrs(M, u, lower=1, trans=1)[0][:, 0]
     effective = s + a * u
     alpha = effective - np.matmul(EK, effective[:, :, None])[:, :, 0]
     mean = alpha @ K
-    # L^-1 E_c K of all classes by one product, then vertex by vertex, (n, C, n).
-    P = dtrtri(M, lower=1)[0] @ EK.transpose(1, 0, 2).reshape(n, -1)
-    P = np.ascontiguousarray(P.reshape(n, len(a), n).transpose(2, 1, 0))
-    covariance = np.matmul(P, P.transpose(0, 2, 1))
+    # L^-1 E_c K, transposed: what the latents of vertex i have in common are products of the rows P[:, i].
+    np.matmul(EK.transpose(0, 2, 1), dtrtri(M, lower=1)[0].T, out=P)
+    covariance = np.matmul(P.transpose(1, 0, 2), P.transpose(1, 2, 0))
     covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,ki->ic", EK, K)
     log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
     return _Coupled(alpha, mean, E, M, covariance, effective, log_z)
 
 
-def _inverses(K: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return (I + diag(r) K diag(r))^-1 for each row r, and the sum of the log determinants."""
+def _reduce(K: np.ndarray, root: np.ndarray, W: np.ndarray, E: np.ndarray) -> float:
+    """Write W' W, W = L^-1 diag(r) and L L' = I + diag(r) K diag(r), into E for each row r; return log determinants.
+
+    Their sum, that is; W is where the transpose of W stays.
+    """
     diagonal = np.arange(len(K))
-    B = np.multiply(K, root[:, :, None] * root[:, None, :], order="C")
-    B[:, diagonal, diagonal] += 1.0
-    # B and its transpose are one: LAPACK works in place on the latter, whose columns are contiguous.
-    for matrix in B:
+    np.multiply(root[:, :, None], root[:, None, :], out=W)
+    W *= K
+    W[:, diagonal, diagonal] += 1.0
+    # Matrices and their transposes are one: LAPACK works in place on the latter, whose columns are contiguous.
+    for matrix in W:
         _cholesky(matrix)
-    log_dets = 2 * float(np.log(B[:, diagonal, diagonal]).sum())
-    for matrix in B:
-        dpotri(matrix.T, lower=1, overwrite_c=1)
-    inverses = B + B.transpose(0, 2, 1)
-    inverses[:, diagonal, diagonal] /= 2
-    return inverses, log_dets
+    log_dets = 2 * float(np.log(W[:, diagonal, diagonal]).sum())
+    for matrix in W:
+        dtrtri(matrix.T, lower=1, overwrite_c=1)
+    W *= root[:, :, None]
+    np.matmul(W, W.transpose(0, 2, 1), out=E)
+    return log_dets
 
 
 def _cholesky(A: np.ndarray) -> np.ndarray:
@@ -205,7 +208,7 @@ def _cholesky(A: np.ndarray) -> np.ndarray:
     return factor
 
 
-def _factors(here: _Coupled, sites: NaturalSites, own: np.ndarray) -> _Factors:
+def _factors(here: _Coupled, sites: NaturalSites) -> _Factors:
     """Return the cavities of h_j = t - f_j, with t given f normal around (a'f + N) / beta with variance 1 / beta."""
     a, nu = sites.precision, sites.shift
     beta = a.sum(axis=1, keepdims=True)
@@ -217,15 +220,8 @@ def _factors(here: _Coupled, sites: NaturalSites, own: np.ndarray) -> _Factors:
     left = np.maximum(1.0 - variance * a, LEAST_CAVITY)
     cavity_variance = variance / left
     cavity_mean = (mean - variance * nu) / left
-    log_mass = np.log(left) / 2 + (mean**2 / variance - cavity_mean**2 / cavity_variance) / 2
-    return _Factors(cavity_mean, cavity_variance, float(log_mass[~own].sum()))
-
-
-def _slopes(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return the slope of log Phi(mean / (1 + variance)^1/2) in the mean."""
-    s = np.sqrt(1 + variance)
-    z = mean / s
-    return np.exp(-(z**2) / 2 - np.log(2 * np.pi) / 2 - log_ndtr(z)) / s
+    of_sites = np.log(left) / 2 + (mean**2 / variance - cavity_mean**2 / cavity_variance) / 2
+    return _Factors(cavity_mean, cavity_variance, of_sites)
 
 
 def _marginals(here: _Coupled, prior_mean: np.ndarray) -> Marginals:

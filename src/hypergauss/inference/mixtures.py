@@ -57,10 +57,13 @@ class MixedPosterior(NamedTuple):
 
     def variance(self, rows: np.ndarray) -> np.ndarray:
         """Return the variance at each vertex, shape (m,); with several outputs, averaged over them."""
-        means = np.stack([part.mean(rows) for part in self.components])
-        variances = np.stack([part.variance(rows) for part in self.components])
-        spread = ((means - np.tensordot(self.weights, means, axes=1)) ** 2).mean(axis=2)
-        return np.tensordot(self.weights, variances + spread, axes=1)
+        return self.moments(rows)[1]
+
+    def moments(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance at each vertex, of each component at once."""
+        means, variances = (np.stack(each) for each in zip(*(c.moments(rows) for c in self.components), strict=True))
+        mean = np.tensordot(self.weights, means, axes=1)
+        return mean, np.tensordot(self.weights, variances + ((means - mean) ** 2).mean(axis=2), axes=1)
 
     def covariance(self, rows: np.ndarray) -> np.ndarray:
         """Return the joint covariance, shape (m, m); with several outputs, averaged over them."""

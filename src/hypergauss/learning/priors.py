@@ -95,5 +95,5 @@ def match_priors(model: Parametrised, priors: Mapping[str, LogNormal]) -> Matche
             raise ValueError(f"`priors` must be on positive hyperparameters. Got {signed[0]!r}, which may be negative.")
         for i in found:
             inverted = free[i].coordinate.shown_as is not None
-            matched.append((i, LogNormal(1.0 / prior.median if inverted else prior.median, prior.spread)))
+            matched.append((i, LogNormal(1.0 / prior.median, prior.spread) if inverted else prior))
     return tuple(matched)

@@ -82,7 +82,7 @@ class Likelihood(Parametrised, ABC):
         return False
 
     def __repr__(self) -> str:
-        held = {name: value for name, value in vars(self).items() if name != "fixed"}
+        held = {name: value for name, value in parameters.fields(self).items() if name != "fixed"}
         shown = (f"{k}={parameters.brief(v) if isinstance(v, np.ndarray) else repr(v)}" for k, v in held.items())
         return f"{type(self).__name__}({', '.join(shown)})"
 

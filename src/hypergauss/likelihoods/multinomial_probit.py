@@ -18,6 +18,7 @@ from scipy.special import log_ndtr
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Tilted
 from hypergauss.likelihoods.categorical import LatentForEachClass
+from hypergauss.likelihoods.orthants import hazard, log_orthant
 from hypergauss.likelihoods.quadrature import row_blocks
 
 _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
@@ -25,18 +26,15 @@ _LOG_ROOT_2PI = 0.5 * np.log(2 * np.pi)
 _NODES = 20
 #: Newton's steps to the top end here: nodes need to stand about it, not on it.
 _NEAR_TOP, _MOST_STEPS = 1e-2, 30
-#: Sweeps over the factors of one vertex, and the change of log probabilities that ends them.
-_MOST_SWEEPS, _SETTLED = 12, 1e-3
 #: Nodes over the range where the largest latent lies, for all classes of a vertex at once.
 _SHARED_NODES, _DEVIATIONS = 96, 7.0
 
 
 class _Integrand(NamedTuple):
-    """The integrand at its nodes: t (n, q), arguments and log Phi of the others (n, C - 1, q), and weights (n, q)."""
+    """The integrand at its nodes: t (n, q), arguments of the others' Phi (n, C - 1, q), and weights (n, q)."""
 
     t: np.ndarray
     z: np.ndarray
-    log_below: np.ndarray
     weights: np.ndarray
     log_z: np.ndarray
 
@@ -87,7 +85,7 @@ class MultinomialProbit(LatentForEachClass):
         s2 = 1.0 + variance
         label, others = _sides(mean.shape, y)
         found = _integrand(mean, s2, y)
-        ratio = np.exp(-(found.z**2) / 2 - _LOG_ROOT_2PI - found.log_below)
+        ratio = hazard(found.z)
         in_mean, bend = np.empty_like(mean), np.empty_like(mean)
         of_others = s2[others].reshape(len(mean), -1)
         weighted = np.einsum("njq,nq->nj", ratio, found.weights)
@@ -123,7 +121,7 @@ def _integrand(mean: np.ndarray, s2: np.ndarray, y: np.ndarray) -> _Integrand:
     t = np.maximum(m, below.max(axis=1))  # the top lies between here and the label's own mean, or near
     for _ in range(_MOST_STEPS):
         z = (t[:, None] - below) / s
-        ratio = np.exp(-(z**2) / 2 - _LOG_ROOT_2PI - log_ndtr(z)) / s
+        ratio = hazard(z) / s
         slope = (ratio).sum(axis=1) - (t - m) / v
         bend = (ratio * (z / s + ratio)).sum(axis=1) + 1.0 / v
         step = slope / bend
@@ -134,13 +132,12 @@ def _integrand(mean: np.ndarray, s2: np.ndarray, y: np.ndarray) -> _Integrand:
     nodes, log_weights = _hermite()
     t = t[:, None] + width[:, None] * nodes
     z = (t[:, None, :] - below[:, :, None]) / s[:, :, None]
-    log_below = log_ndtr(z)
-    log_f = log_below.sum(axis=1) - (t - m[:, None]) ** 2 / (2 * v[:, None]) + log_weights
+    log_f = log_ndtr(z).sum(axis=1) - (t - m[:, None]) ** 2 / (2 * v[:, None]) + log_weights
     top = log_f.max(axis=1)
     weights = np.exp(log_f - top[:, None])
     total = weights.sum(axis=1)
     log_z = np.log(total) + top + np.log(width) - np.log(v) / 2
-    return _Integrand(t, z, log_below, weights / total[:, None], log_z)
+    return _Integrand(t, z, weights / total[:, None], log_z)
 
 
 @lru_cache
@@ -158,22 +155,6 @@ def _sides(shape: tuple[int, ...], y: np.ndarray) -> tuple[tuple[np.ndarray, np.
     return label, others
 
 
-def tilted_factors(
-    mean: np.ndarray, variance: np.ndarray, offset: np.ndarray | float, own: np.ndarray
-) -> tuple[tuple[np.ndarray, np.ndarray], float]:
-    r"""Return the sites, shift and precision, that match each factor Phi(h + offset) under h ~ N(mean, variance).
-
-    And the sum of log E Phi over all factors but the labels' ``own``, which have none.
-    """
-    s = np.sqrt(1.0 + variance)
-    z = (mean + offset) / s
-    log_z = log_ndtr(z)
-    ratio = np.exp(-(z**2) / 2 - _LOG_ROOT_2PI - log_z)
-    slope, bend = ratio / s, -ratio * (z + ratio) / s**2
-    share = 1.0 + variance * bend
-    return ((slope - mean * bend) / share, -bend / share), float(log_z[~own].sum())
-
-
 def coupled_probabilities(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     r"""Return the probability of each class where latents are jointly normal, shape (m, C), for covariances (m, C, C).
 
@@ -187,45 +168,6 @@ def coupled_probabilities(mean: np.ndarray, covariance: np.ndarray) -> np.ndarra
     m = mean[:, :, None] - mean[:, others]
     V = covariance[:, others[:, :, None], others[:, None, :]] - between[:, :, None, :] - between[:, :, :, None]
     V += np.diagonal(covariance, axis1=1, axis2=2)[:, :, None, None] + 1.0
-    found = _log_orthant(m.reshape(-1, classes - 1), V.reshape(-1, classes - 1, classes - 1)).reshape(mean.shape)
+    found = log_orthant(m.reshape(-1, classes - 1), V.reshape(-1, classes - 1, classes - 1)).reshape(mean.shape)
     found = np.exp(found - found.max(axis=1, keepdims=True))
     return found / found.sum(axis=1, keepdims=True)
-
-
-def _log_orthant(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """Return log E of the product of Phi(h_j) for h ~ N(mean, covariance), shape (m,), by expectation propagation.
-
-    A row that has settled is left alone.
-    """
-    nu, a = np.zeros_like(mean), np.zeros_like(mean)
-    value, left = np.full(len(mean), np.inf), np.arange(len(mean))
-    for _ in range(_MOST_SWEEPS):
-        last = value[left]
-        value[left], nu, a = _swept(mean, covariance, nu, a)
-        moving = ~(np.abs(value[left] - last) < _SETTLED)
-        if not moving.any():
-            break
-        left, mean, covariance, nu, a = left[moving], mean[moving], covariance[moving], nu[moving], a[moving]
-    return value
-
-
-def _swept(
-    mean: np.ndarray, covariance: np.ndarray, nu: np.ndarray, a: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return log Z under sites of all factors, shape (m,), and the sites that match their cavities."""
-    size, root = mean.shape[1], np.sqrt(a)
-    B = root[:, :, None] * covariance * root[:, None, :]
-    B[:, np.arange(size), np.arange(size)] += 1.0
-    L = np.linalg.cholesky(B)
-    U = np.linalg.solve(L, root[:, :, None] * covariance)
-    S = covariance - np.matmul(U.transpose(0, 2, 1), U)
-    centred = np.matmul(S, (nu - a * mean)[:, :, None])[:, :, 0]
-    m, v = mean + centred, np.diagonal(S, axis1=1, axis2=2)
-    share = np.maximum(1.0 - v * a, 1e-9)
-    cavity, cavity_variance = (m - v * nu) / share, v / share
-    log_mass = np.log(share) / 2 + (m**2 / v - cavity**2 / cavity_variance) / 2
-    own = (nu * mean - a * mean**2 / 2).sum(axis=1) + ((nu - a * mean) * centred).sum(axis=1) / 2
-    own -= np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
-    log_z = log_ndtr(cavity / np.sqrt(1.0 + cavity_variance))
-    sites, _ = tilted_factors(cavity, cavity_variance, 0.0, np.zeros(mean.shape, dtype=bool))
-    return own + (log_z - log_mass).sum(axis=1), *sites

@@ -361,6 +361,10 @@ class Posterior(ABC):
         """Return the posterior mean at each vertex, shape (m, L)."""
         return self.prior.mean + self._smooth(rows, self.sites.mean - self.prior.mean)
 
+    def moments(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the posterior mean, shape (m, L), and variance, shape (m,), at each vertex."""
+        return self.mean(rows), self.variance(rows)
+
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L), by correcting draws of the prior (Matheron's rule).
 

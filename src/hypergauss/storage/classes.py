@@ -133,7 +133,7 @@ def _hyperprior(template: LatentModel, names: Sequence[str], **numbers: Any) -> 
     free = {slot.name: slot for slot in parameters.slots(template)}
     if sorted(free) != sorted(names):
         raise ValueError(f"priors of {', '.join(names)} do not fit a model of {', '.join(free)}")
-    return Hyperprior(template, [free[name] for name in names], **numbers)
+    return Hyperprior(template, tuple(free[name] for name in names), **numbers)
 
 
 def _of_hyperprior(held: Hyperprior) -> dict[str, Any]:

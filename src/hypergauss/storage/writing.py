@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.operators import LocalLaplacian
-from hypergauss.parameters import Parametrised
+from hypergauss.parameters import Parametrised, fields
 from hypergauss.solvers.base import Posterior
 from hypergauss.spectrum.laplacians import SparseMatrix
 from hypergauss.storage.classes import KEYS, STORED, own_name
@@ -73,7 +73,7 @@ class Writer:
             state = {name: self.encode(held, f"{where}.{name}") for name, held in STORED[key].take(value).items()}
             return ["object", key, state]
         if isinstance(value, Parametrised):
-            state = {name: self.encode(held, f"{where}.{name}") for name, held in vars(value).items()}
+            state = {name: self.encode(held, f"{where}.{name}") for name, held in fields(value).items()}
             return ["own", own_name(cls), state]
         raise TypeError(
             f"`{where}` holds {cls.__name__}, which a model file cannot. Kernels and likelihoods, also your own, "

@@ -46,14 +46,14 @@ class Hyperprior:
     ----------
     template : LatentModel
         The model, at any hyperparameters.
-    free : list of Slot
+    free : tuple of Slot
         Its free hyperparameters.
     centre, spread, lower, upper : arrays, shape (p,)
         Of the Gaussians, and the ends of their ranges.
     """
 
     template: LatentModel
-    free: list[parameters.Slot]
+    free: tuple[parameters.Slot, ...]
     centre: np.ndarray
     spread: np.ndarray
     lower: np.ndarray

@@ -43,9 +43,10 @@ class LowRankPosterior(Posterior):
         self._coefficient_covariance, self._log_det = self._anew() if updated is None else updated
         targets = sites.mean - prior.mean
         b = self._project(targets)
+        self._coefficients = self._coefficient_covariance @ b
         # Sites of a likelihood that is not log-concave may have negative variances; then this is no evidence.
         log_det = self._log_det + np.log(2 * np.pi * np.abs(self._d)).sum()
-        quadratic = (targets**2 / self._d[:, None]).sum() - (b * (self._coefficient_covariance @ b)).sum()
+        quadratic = (targets**2 / self._d[:, None]).sum() - (b * self._coefficients).sum()
         self.log_evidence = float(-0.5 * (quadratic + targets.shape[1] * log_det) + sites.log_offset)
 
     def _anew(self) -> tuple[np.ndarray, float]:
@@ -77,8 +78,14 @@ class LowRankPosterior(Posterior):
         half = solve_triangular(factor, along, lower=True, check_finite=False)
         return C - half.T @ half, before._log_det + 2 * float(np.log(np.diagonal(factor)).sum())
 
+    def mean(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.prior.mean + self._fitted(rows, self.sites.mean - self.prior.mean, self._coefficients)
+
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:
-        coefficients = self._coefficient_covariance @ self._project(residual)
+        return self._fitted(rows, residual, self._coefficient_covariance @ self._project(residual))
+
+    def _fitted(self, rows: np.ndarray, residual: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """Return K_*t (K_tt + Sigma)^-1 residual from the coefficients C F' D^-1 residual."""
         result = np.empty((len(rows), residual.shape[1]))
         for part, F, _ in self._chunks(rows):
             result[part] = F @ coefficients
@@ -99,10 +106,9 @@ class LowRankPosterior(Posterior):
 
     def dual_weights(self) -> np.ndarray:  # noqa: D102
         targets = self.sites.mean - self.prior.mean
-        coefficients = self._coefficient_covariance @ self._project(targets)
         fitted = np.empty_like(targets)
         for part, F, _ in self._chunks(self.sites.rows):
-            fitted[part] = F @ coefficients
+            fitted[part] = F @ self._coefficients
         return (targets - fitted) / self._d[:, None]
 
     def variance(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
