@@ -18,7 +18,7 @@ CLASS_VARIANCE = 10.0
 _SHAPES = {
     "steps": LogNormal(2.0, 1.0),
     "shape": LogNormal(1.0, 3.0),
-    "individuality": LogNormal(2.0, 1.5),
+    "individuality": LogNormal(1.0, 1.5),
     "activity": LogNormal(0.01, 3.0),  # as a rule the number of memberships says little by itself, at times nearly all
     "lengthscale": LogNormal(5.0, 1.5),
     "angle": LogNormal(1.0, 1.0),  # in radians: rows that share nothing are pi / 2 apart

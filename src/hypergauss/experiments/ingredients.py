@@ -35,6 +35,11 @@ class Uncentred(Standardised):
         found = super().inputs(rows)
         return found._replace(vectors=spectrum.vertex_vectors[rows], trivial=np.zeros(len(rows)))
 
+    @property
+    def typical_squares(self) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
+        rows = self.spectrum.typical_vertices
+        return self.spectrum.vertex_vectors[rows] ** 2, np.zeros(len(rows))
+
 
 def _shaped(spectrum: Spectrum, stiff: bool, level: float = 0.0) -> ShapedWalk:  # noqa: ARG001
     """Return the filter alone, whose level is a mean that is learned."""

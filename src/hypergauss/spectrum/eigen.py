@@ -19,6 +19,8 @@ from hypergauss.spectrum.spectrum import ZERO, Spectrum
 _NEGATIVE = 1e-8
 #: How far from the upper end, relative to it, rounding may put an eigenvalue that is there.
 _ROUNDING = 1e-13
+#: Variances of typical vertices are averaged over at most twice as many.
+_MOST_TYPICAL = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,16 +152,22 @@ class EigenSpectrum(Spectrum):
         return (self.vertex_vectors[rows][:, : len(self._trivial)] @ self._trivial) ** 2
 
     @cached_property
-    def typical_shares(self) -> tuple[np.ndarray, float]:
-        """The mean square of each column of the centred U, shape (r,), and that of the trivial direction.
+    def typical_vertices(self) -> np.ndarray:
+        """The vertices that have as many memberships as is typical, or more; of very many, some, evenly spread.
 
-        Over all vertices, each counted by the share of the usual number of memberships that it has, at most one.
+        In the order of their memberships and degrees, so that it does not matter how vertices are numbered.
         """
-        counted = np.minimum(1.0, self.relative_memberships)
-        counted = counted / counted.sum() if counted.any() else np.full(len(counted), 1.0 / max(len(counted), 1))
-        everything = np.arange(self.num_vertices)
-        shares = counted @ self.centred_vectors(everything) ** 2
-        return freeze(shares), float(counted @ self.trivial_shares(everything))
+        rows = np.flatnonzero(self.relative_memberships >= 1)
+        if not len(rows):
+            return freeze(np.arange(self.num_vertices))
+        order = np.lexsort((self.trivial_shares(rows), self.relative_memberships[rows]))
+        return freeze(rows[order[:: -(-len(rows) // _MOST_TYPICAL)]])
+
+    @cached_property
+    def typical_squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """The squares of the centred U at typical vertices, shape (m, r), and those of the trivial direction, (m,)."""
+        rows = self.typical_vertices
+        return freeze(self.centred_vectors(rows) ** 2), freeze(self.trivial_shares(rows))
 
     @cached_property
     def relative_memberships(self) -> np.ndarray:
