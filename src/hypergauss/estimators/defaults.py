@@ -13,7 +13,7 @@ from hypergauss.learning.priors import LogNormal
 
 #: The variance that latent functions of classes are expected to have, their noise being 1: one label in ten is noise.
 CLASS_VARIANCE = 10.0
-#: Of filters and of what is a vertex's own. Influence reaches a step or a few; most of a vertex is told by as many
+#: Of filters and of what is a vertex's own. Influence reaches a step or a few; half of a vertex is told by as many
 #: memberships as are usual.
 _SHAPES = {
     "steps": LogNormal(2.0, 1.0),
