@@ -77,7 +77,8 @@ def test_averages_are_nearly_those_of_a_fine_grid(outputs):
     task = drawn(outputs)
     attempt = task.learn(kernel())
     _, mean, variance, noise = over_a_grid(task, attempt)
-    *own, found = averaged_moments(task, attempt, [Neighbour(0.0, attempt.objective, attempt)], 20)
+    # As many points as a fit of so few measurements takes.
+    *own, found = averaged_moments(task, attempt, [Neighbour(0.0, attempt.objective, attempt)], 80)
     spread = np.sqrt(found.curvature.covariance[1, 1])  # of the noise's logarithm
     mode = task.posterior(attempt)
     assert np.abs(own[0] - mean).max() < 0.1 * np.sqrt(variance).max()

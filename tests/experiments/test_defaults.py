@@ -1,5 +1,7 @@
 """The study of the defaults: its splits, its peers and its tables."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +10,9 @@ from rich.console import Console
 from hypergauss import metrics
 from hypergauss.cli import main
 from hypergauss.datasets import make_planted_hypergraph
+from hypergauss.estimators import HypergraphGPRegressor
 from hypergauss.experiments import defaults
-from hypergauss.experiments.benchmarks import CLASSES, of_labels, of_values, with_few_memberships
+from hypergauss.experiments.benchmarks import CLASSES, VALUES, of_labels, of_values, with_few_memberships
 from hypergauss.experiments.ingredients import variants
 from hypergauss.experiments.peers import FLOOR, class_peers, eigenvector_peers, log_densities, transitions, value_peers
 
@@ -48,6 +51,20 @@ def test_only_vertices_asked_for_lose_memberships(planted):
     assert np.array_equal(before[split.train], after[split.train])
     assert (after[split.test].sum(axis=1) <= 2).all()
     assert not (after & ~before).any()
+
+
+def test_errors_at_cars_of_few_memberships_are_about_as_large_as_was_said():
+    """Their intervals were too wide: squared errors came to 0.64 of the predicted variance."""
+    cars = VALUES["automobiles"]()
+    squares = []
+    for seed, kept in product((100, 101), (1, 2)):
+        few = with_few_memberships(cars, seed, kept)
+        split = few.split(seed)
+        model = HypergraphGPRegressor(few.hypergraph, random_state=0)
+        model.fit(few.vertices[split.train], few.target[split.train])
+        mean, std = model.predict(few.vertices[split.test], return_std=True)
+        squares.append((((few.target[split.test] - mean) / std) ** 2).mean())
+    assert 0.75 < np.mean(squares) < 1.2
 
 
 @pytest.mark.parametrize("name", ["hypergraph", "clique graph"])

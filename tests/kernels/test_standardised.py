@@ -26,7 +26,7 @@ WEIGHTED = Hypergraph.from_incidence(
 
 
 def standardised_by_hand(laplacian, phi, memberships, individuality, evenness):
-    """Return T (phi(L) less the trivial direction) T + diag(1 - q) from a dense eigendecomposition.
+    """Return T (phi(L) less the trivial direction) T + diag(o) from a dense eigendecomposition.
 
     The trivial direction keeps what all directions have that no hyperedge speaks of, phi(1).
     """
@@ -39,9 +39,11 @@ def standardised_by_hand(laplacian, phi, memberships, individuality, evenness):
     v, t, c = np.diag(K), np.diag(whole), memberships / np.median(memberships[memberships > 0])
     is_told = v > 1e-12
     q = np.where(is_told, np.minimum(1.0, c * (1 + individuality) / (c + individuality)), 0.0)
-    counted = np.minimum(1.0, c) / np.minimum(1.0, c).sum()
-    T = np.sqrt(q / (counted @ v) * (np.where(is_told, t, 1.0) / (counted @ t)) ** -evenness)
-    return T[:, None] * K * T + np.diag(1 - q)
+    evened = v * np.where(is_told, t, 1.0) ** -evenness
+    mean = evened[c >= 1].mean()
+    T = np.sqrt(q * np.where(is_told, t, 1.0) ** -evenness / mean)
+    own = (1 - q) / (1 - q + q * np.maximum(1.0, evened / mean))
+    return T[:, None] * K * T + np.diag(own)
 
 
 @every_filter
@@ -188,7 +190,7 @@ def test_where_nothing_is_evened_variances_are_the_filters_own(spectrum):
     usual = S.relative_memberships >= 1
     assert np.allclose(
         kernel.diagonal()[usual],
-        1.8 * (v / np.average(v, weights=np.minimum(1.0, S.relative_memberships)))[usual],
+        1.8 * v[usual] / v[usual].mean(),
         atol=1e-10,
     )
 
@@ -199,9 +201,18 @@ def test_what_is_a_vertexs_own_falls_with_its_memberships(individuality):
     kernel = Standardised(Walk(Spectrum.of(H)), individuality)
     remainder = kernel.remainder(kernel.inputs(np.arange(7)))
     c = np.array([1, 2, 4, 4, 2, 1, 0]) / 2
-    assert np.allclose(remainder, np.maximum(0.0, 1 - c * (1 + individuality) / (c + individuality)), atol=1e-10)
+    q = np.minimum(1.0, c * (1 + individuality) / (c + individuality))
+    told = kernel.diagonal() - remainder
+    excess = np.maximum(1.0, told / np.maximum(q, 1e-300))
+    assert np.allclose(remainder, (1 - q) / (1 - q + q * excess), atol=1e-10)
     assert remainder[-1] == pytest.approx(1.0)  # isolated
     assert np.allclose(remainder[1:5], 0.0, atol=1e-10)  # as many as is typical, or more
+
+
+def test_the_usual_variance_is_that_of_vertices_with_as_many_memberships_as_are_usual():
+    for S in (Spectrum.of(CONNECTED), Spectrum.of(WEIGHTED), Spectrum.of(PARTS)):
+        variances = Standardised(Walk(S, variance=1.7)).diagonal()
+        assert variances[S.relative_memberships >= 1].mean() == pytest.approx(1.7)
 
 
 NOTHING_LEFT = {

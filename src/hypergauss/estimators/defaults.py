@@ -13,12 +13,12 @@ from hypergauss.learning.priors import LogNormal
 
 #: The variance that latent functions of classes are expected to have, their noise being 1: one label in ten is noise.
 CLASS_VARIANCE = 10.0
-#: Of filters and of what is a vertex's own. Influence reaches a step or a few; most of a vertex is told by as many
+#: Of filters and of what is a vertex's own. Influence reaches a step or a few; half of a vertex is told by as many
 #: memberships as are usual.
 _SHAPES = {
     "steps": LogNormal(2.0, 1.0),
     "shape": LogNormal(1.0, 3.0),
-    "individuality": LogNormal(2.0, 1.5),
+    "individuality": LogNormal(1.0, 1.5),
     "activity": LogNormal(0.01, 3.0),  # as a rule the number of memberships says little by itself, at times nearly all
     "lengthscale": LogNormal(5.0, 1.5),
     "angle": LogNormal(1.0, 1.0),  # in radians: rows that share nothing are pi / 2 apart

@@ -212,16 +212,16 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         >>> H = Hypergraph.from_edges({"x": ["a", "b", "c"], "y": ["c", "d"], "z": ["d", "e", "f"]})
         >>> model = HypergraphGPRegressor(H, learn=False).fit(["a", "b", "f"], [1.0, 1.2, 3.0])
         >>> print(model.explain("c"))
-        predicted mean of 'c': 1.383, from 1.733 without observations
+        predicted mean of 'c': 1.385, from 1.733 without observations
           by hyperedge, 2 in all
             -0.560  'x'
-            -0.057  'y'
+            -0.055  'y'
             +0.267  (level)
             -0.000  (activity)
           by observed vertex, 3 in all
-            -0.252  'a'
-            -0.183  'b'
-            +0.084  'f'
+            -0.253  'a'
+            -0.184  'b'
+            +0.088  'f'
         """
         row = int(self._rows([vertex])[0])
         function = self._function

@@ -35,6 +35,12 @@ class Uncentred(Standardised):
         found = super().inputs(rows)
         return found._replace(vectors=spectrum.vertex_vectors[rows], trivial=np.zeros(len(rows)))
 
+    @property
+    def typical_squares(self) -> tuple[np.ndarray, np.ndarray]:  # noqa: D102
+        spectrum = self.part.eigenspectrum
+        rows = spectrum.typical_vertices
+        return spectrum.vertex_vectors[rows] ** 2, np.zeros(len(rows))
+
 
 def _shaped(spectrum: Spectrum, stiff: bool, relative_level: float = 0.0) -> ShapedWalk:  # noqa: ARG001
     """Return the filter alone, whose level is a mean that is learned."""

@@ -31,9 +31,19 @@ class Parts(NamedTuple):
     scale: np.ndarray  # T, (n,)
     centred: np.ndarray  # v, (n,)
     inverse: np.ndarray  # 1 / t, (n,), 0 where nothing is known
-    mean: Any  # of v over typical vertices
-    whole_mean: Any  # of t over them
-    log_ratio: np.ndarray  # log(t / mean t), (n,), 0 where nothing is known
+    log_whole: np.ndarray  # log t, (n,), 0 where nothing is known
+    ratio: np.ndarray  # v t^-evenness / m, (n,), 0 where nothing is known
+    own: np.ndarray  # o, (n,)
+    mean: Any  # m
+
+
+class MeanSlopes(NamedTuple):
+    """Slopes of m, the mean of v t^-evenness over typical vertices."""
+
+    in_weights: np.ndarray  # (r,)
+    in_trivial: Any  # in the weight of the trivial direction
+    in_background: Any
+    in_evenness: Any
 
 
 class FieldScale(NamedTuple):
@@ -59,19 +69,46 @@ def parts_of(
     weights: np.ndarray,
     background: Any,
     v: np.ndarray,
-    means: tuple[Any, Any],
+    mean: Any,
 ) -> Parts:
-    """Return the parts from variances v without the trivial direction, and means of these and of its squares."""
-    individuality, evenness = kernel.individuality, kernel.evenness
+    """Return the parts from variances v without the trivial direction, and m."""
     t = v + trivial * weights[:1].sum()
-    mean, of_trivial = means
-    mean = mean if mean != 0 else 1.0  # nothing is left that could be scaled
-    whole_mean = mean + of_trivial * weights[:1].sum()
+    is_known, inverse, log_whole = _told(weights, v, t)
+    c, k = memberships, kernel.individuality
+    share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
+    evened = np.exp(-kernel.evenness * log_whole) / mean
+    ratio = np.where(is_known, v * evened, 0.0)
+    own = left_to_itself(share, ratio)
+    return Parts(weights, background, share, np.sqrt(share * evened), v, inverse, log_whole, ratio, own, mean)
+
+
+def left_to_itself(share: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """Return o: the share 1 - q of what would be a vertex's variance, q ratio + 1 - q, where that is more than one."""
+    own = 1.0 - share
+    return own / (own + share * np.where(np.real(ratio) > 1, ratio, 1.0))
+
+
+def mean_ratio(evenness: Any, weights: np.ndarray, v: np.ndarray, t: np.ndarray) -> Any:
+    """Return m from v and t of typical vertices; 1 where nothing is left that could be scaled."""
+    is_known, _, log_whole = _told(weights, v, t)
+    mean = np.where(is_known, v * np.exp(-evenness * log_whole), 0.0).mean()
+    return mean if mean != 0 else 1.0
+
+
+def slopes_of_mean(
+    evenness: Any, weights: np.ndarray, v: np.ndarray, t: np.ndarray, squares: np.ndarray, trivial: np.ndarray
+) -> MeanSlopes:
+    """Return the slopes of m, given the squares of U and of u at typical vertices; zero where m is not their mean."""
+    is_known, inverse, log_whole = _told(weights, v, t)
+    in_v = np.where(is_known, np.exp(-evenness * log_whole), 0.0) / len(v)
+    in_t = -evenness * v * in_v * inverse
+    in_evenness = -(v * in_v) @ log_whole
+    return MeanSlopes((in_v + in_t) @ squares, in_t @ trivial, (in_v + in_t).sum(), in_evenness)
+
+
+def _told(weights: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return of which vertices anything is filtered, 1 / t and log t there, 0 elsewhere."""
     least = max(_NOTHING * np.real(weights).max(initial=0.0), _LEAST)
     is_known = np.minimum(np.real(v), np.real(t)) > least
-    inverse = np.divide(1.0, t, out=np.zeros_like(t), where=is_known)
-    log_ratio = np.log(np.where(is_known, t / whole_mean, 1.0))
-    c, k = memberships, individuality
-    share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
-    scale = np.sqrt(share / mean * np.exp(-evenness * log_ratio))
-    return Parts(weights, background, share, scale, v, inverse, mean, whole_mean, log_ratio)
+    whole = np.where(is_known, t, 1.0)
+    return is_known, np.where(is_known, 1 / whole, 0.0), np.log(whole)

@@ -5,20 +5,20 @@ times the square root of the degree". Scaled to comparable variances it is the c
 of how vertices are related. Write U for the eigenvectors without its direction u, W = phi(l) - b for the weights above
 the background b, w for that of the eigenvalue 0, and
 
-    v = diag(U W U') + b,    t = v + w u^2,
-    T^2 = q / (mean v) (t / mean t)^-evenness,    q = min(1, c (1 + individuality) / (c + individuality)),
+    v = diag(U W U') + b,    t = v + w u^2,    m = mean of v t^-evenness over typical vertices,
+    T^2 = q t^-evenness / m,    q = min(1, c (1 + individuality) / (c + individuality)),
 
-with c the number of memberships of each vertex, as a share of what is typical, and means over vertices that are counted
-by min(1, c) each. Then
+with c the number of memberships of each vertex, relative to what is typical: the median. Then
 
-    K = variance * ( T (U W U' + b I) T + diag(1 - q) ) .
+    K = variance * ( T (U W U' + b I) T + diag(o) ),    o = (1 - q) / (1 - q + q max(1, v t^-evenness / m)) .
 
 t is what the filter gives a vertex with the trivial direction and v what it does without: it is t that tells on which
 scale a vertex is, and v what is left to be said of it on that scale. With an evenness of 1 the variance of a vertex is
-v / t, relative to the ratio of their means; with 0, vertices keep the variances that the filter gives them. The share
-q of a vertex's variance is what its memberships say of it, the share 1 - q is its own: nothing for a vertex with as
-many memberships as is typical, all for an isolated one. If a vertex were the sum of its memberships, and some were not
-known, q would be c, the limit of a large individuality; near 0, a single membership says all there is to say.
+v / t, relative to its mean over vertices of as many memberships as are typical, or more; with 0, vertices keep the
+variances that the filter gives them. The share q is what its memberships say of a vertex, and o is its own: nothing for
+a vertex with as many memberships as is typical, all for an isolated one. If a vertex were the sum of its memberships,
+and some were not known, q would be c, the limit of a large individuality; near 0, a single membership says all there is
+to say. Of few memberships v / t is larger, as fewer are averaged, and o is smaller by as much.
 
 The level that was taken out has a prior of its own, N(0, level + relative_level * variance), added to K as a constant:
 it is integrated out exactly, and predictions do not depend on how it is divided between mean and kernel. So has what
@@ -38,13 +38,21 @@ import numpy as np
 from hypergauss import _checks, parameters
 from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.spectral import SpectralKernel
-from hypergauss.kernels.standard_parts import FieldScale, Parts, StandardVertices, parts_of
+from hypergauss.kernels.standard_parts import (
+    FieldScale,
+    Parts,
+    StandardVertices,
+    left_to_itself,
+    mean_ratio,
+    parts_of,
+    slopes_of_mean,
+)
 from hypergauss.parameters import bounded, positive
 from hypergauss.spectrum import EigenSpectrum, LocalDensity, Spectrum
 
 
 class Standardised(Kernel):
-    r"""A spectral kernel, centred and scaled: K = variance (T (U W U' + b I) T + diag(1 - q)) + a level's.
+    r"""A spectral kernel, centred and scaled: K = variance (T (U W U' + b I) T + diag(o)) + a level's.
 
     Parameters
     ----------
@@ -70,11 +78,11 @@ class Standardised(Kernel):
     >>> from hypergauss.kernels import Walk
     >>> H = Hypergraph.from_edges([["a", "b", "c"], ["c", "d"], ["d", "e"]], vertices=list("abcdef"))
     >>> print(Standardised(Walk(Spectrum.of(H)), individuality=0.1).gram().round(2))
-    [[ 1.16  1.16  0.41 -0.98 -1.06  0.  ]
-     [ 1.16  1.16  0.41 -0.98 -1.06  0.  ]
-     [ 0.41  0.41  0.42 -0.35 -0.76  0.  ]
-     [-0.98 -0.98 -0.35  0.83  0.9   0.  ]
-     [-1.06 -1.06 -0.76  0.9   1.48  0.  ]
+    [[ 1.15  1.15  0.41 -0.97 -1.05  0.  ]
+     [ 1.15  1.15  0.41 -0.97 -1.05  0.  ]
+     [ 0.41  0.41  0.42 -0.34 -0.74  0.  ]
+     [-0.97 -0.97 -0.34  0.82  0.88  0.  ]
+     [-1.05 -1.05 -0.74  0.88  1.46  0.  ]
      [ 0.    0.    0.    0.    0.    1.  ]]
     """
 
@@ -180,7 +188,7 @@ class Standardised(Kernel):
         return self._features(inputs, self._parts(inputs))
 
     def structure(self, inputs: StandardVertices) -> Structure:
-        """Return the weights, and variance (T^2 b + 1 - q)."""
+        """Return the weights, and variance (T^2 b + o)."""
         return self._structure(self._parts(inputs))
 
     def weights(self) -> np.ndarray:  # noqa: D102
@@ -208,7 +216,7 @@ class Standardised(Kernel):
             Of all vertices, in order; None without eigenvectors.
         """
         found = self._estimated_parts() if inputs is None else self._parts(inputs)
-        return FieldScale(found.scale, self.variance * (1.0 - found.share))
+        return FieldScale(found.scale, self.variance * found.own)
 
     def variances_at_ends(self) -> tuple[Any, Any]:
         """Return the variance of g along an eigenvector of eigenvalue 0, and along the direction that is taken out."""
@@ -232,7 +240,7 @@ class Standardised(Kernel):
             return 0.0
         local: LocalDensity = self.spectrum.local_density  # type: ignore[attr-defined]
         relative = local.standard_error(self.part.filter) / local.diagonal(self.part.filter)
-        return float(np.sqrt(self.spectrum.typical_weights @ relative**2))
+        return float(np.sqrt((relative[self.spectrum.typical_vertices] ** 2).mean()))
 
     def _structure(self, found: Parts) -> Structure:
         return Structure(self._weights(found.weights), self.variance * _own(found))
@@ -254,8 +262,8 @@ class Standardised(Kernel):
 
     def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
         found = self._parts(inputs)
-        told = found.scale**2 * found.centred + 1 - found.share
-        return self.variance * (told + self.activity * inputs.activity**2) + self.level_variance
+        told = found.scale**2 * found.centred
+        return self.variance * (told + found.own + self.activity * inputs.activity**2) + self.level_variance
 
     def same_vertex(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         return left.index[:, None] == right.index[None, :]
@@ -269,26 +277,32 @@ class Standardised(Kernel):
     def pull_back_structure(self, adjoint: Slopes | Structure, inputs: StandardVertices) -> np.ndarray:
         r"""Return the gradient from slopes in weights, remainder and features, by way of phi, q and evenness.
 
-        With s the slope in log T, that in t is -evenness s / (2 t), in mean t evenness (sum of s) / (2 mean t), in
-        mean v -(sum of s) / (2 mean v), in log q s / 2 besides the remainder's, in evenness -s log(t / mean t) / 2.
+        With s the slope in log T^2 and p that in log(v t^-evenness / m), by way of o: that in t is
+        -evenness (s + p) / t, in v p / v, in m -(sum of s + p) / m, in log q s besides the one by way of o.
         """
         found, variance, even, spectrum = self._parts(inputs), self.variance, self.evenness, self.part.eigenspectrum
         of_features = getattr(adjoint, "features", None)
         rank = spectrum.rank
         of_weights = adjoint.weights[:rank]
-        s = 2 * variance * adjoint.remainder * found.scale**2 * found.background
+        s = variance * adjoint.remainder * found.scale**2 * found.background
         if of_features is not None:
-            s = s + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale
-        typical, of_trivial = spectrum.typical_shares
-        in_t = -even * s * found.inverse / 2
-        in_whole_mean = even * s.sum() / (2 * found.whole_mean)
-        in_means = in_whole_mean - s.sum() / (2 * found.mean)
-        in_weights = variance * of_weights + in_t @ inputs.vectors**2 + in_means * typical
-        in_weights[:1] += in_t @ inputs.trivial + in_whole_mean * of_trivial
-        in_background = variance * (adjoint.remainder @ found.scale**2) + in_t.sum() + in_means - in_weights.sum()
+            s = s + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale / 2
+        of_own = variance * adjoint.remainder * found.own
+        excess = np.maximum(found.ratio, 1.0)
+        total = 1 - found.share + found.share * excess
+        p = -of_own * np.where(found.ratio > 1, found.share * found.ratio / total, 0.0)
+        in_t = -even * (s + p) * found.inverse
+        in_v = p / np.where(p != 0, found.centred, 1.0)
+        squares, trivial = self.typical_squares
+        typical = slopes_of_mean(even, found.weights, *self._typical(found.weights, found.background), squares, trivial)
+        in_mean = -(s + p).sum() / found.mean
+        in_weights = variance * of_weights + (in_t + in_v) @ inputs.vectors**2 + in_mean * typical.in_weights
+        in_weights[:1] += in_t @ inputs.trivial + in_mean * typical.in_trivial
+        in_background = variance * (adjoint.remainder @ found.scale**2) + (in_t + in_v).sum()
+        in_background = in_background + in_mean * typical.in_background - in_weights.sum()
         in_variance = of_weights @ found.weights + adjoint.remainder @ _own(found)
-        # Below 1, log q has slope 1 / (1 + individuality) - 1 / (c + individuality).
-        in_log_share = s / 2 - variance * adjoint.remainder * found.share
+        # Below 1, log q has slope 1 / (1 + individuality) - 1 / (c + individuality); o has -excess / total^2 in q.
+        in_log_share = s - variance * adjoint.remainder * found.share * excess / total**2
         slope = 1 / (1 + self.individuality) - 1 / (inputs.memberships + self.individuality)
         in_individuality = (in_log_share * np.where(found.share < 1, slope, 0.0)).sum()
         if self.has_level:
@@ -299,7 +313,7 @@ class Standardised(Kernel):
             in_activity = variance * adjoint.weights[-1]
         in_part = self.part.pull_back_filter(in_weights, in_background)
         in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
-        in_evenness = -(s * found.log_ratio).sum() / 2
+        in_evenness = -(s + p) @ found.log_whole + in_mean * typical.in_evenness
         own = {"part": in_part, "individuality": in_individuality, "evenness": in_evenness, "activity": in_activity}
         return parameters.gather(self, own)
 
@@ -315,24 +329,37 @@ class Standardised(Kernel):
     def error_bound(self) -> float:
         r"""Return a bound on ``|K - K_exact|`` where the spectrum is truncated, in the operator norm.
 
-        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v, t and their means are too, and
-        ``|T g T - T'g'T'| <= |T - T'| |g| |T| + |T'| |g - g'| |T| + |T'| |g'| |T - T'|``.
+        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v and t are too, and so bounded are
+        m, T and o; and ``|T g T - T'g'T'| <= |T - T'| |g| |T| + |T'| |g - g'| |T| + |T'| |g'| |T - T'|``.
         """
         if self.spectrum.is_exact:
             return 0.0
         low, high = self.part.filter_range(*self.spectrum.rest)
         e = float(high - low) / 2 * (1 + 1e-9)
         found = self._parts(self.inputs(np.arange(self.num_vertices)))
-        scale, inverse, half = found.scale[found.scale > 0], found.inverse[found.scale > 0], self.evenness / 2
-        wrong, whole_wrong = e / found.mean, e / found.whole_mean
-        if not len(scale) or max(wrong, whole_wrong, e * inverse.max()) >= 1:
+        known, even = found.scale > 0, self.evenness
+        share, v, inverse, scale = (x[known] for x in (found.share, found.centred, found.inverse, found.scale))
+        if not len(scale) or e * inverse.max() >= 1:
             return float("inf")
-        most = scale * ((1 + whole_wrong) / (1 - e * inverse)) ** half / np.sqrt(1 - wrong)
-        least = scale * ((1 - whole_wrong) / (1 + e * inverse)) ** half / np.sqrt(1 + wrong)
+        squares, trivial = self.typical_squares
+        typical_v = squares @ found.weights + found.background
+        typical_t = typical_v + trivial * found.weights[:1].sum()
+        if typical_t.min() <= e:
+            return float("inf")
+        most_mean = float(((typical_v + e) * (typical_t - e) ** -even).mean())
+        least_mean = float((np.maximum(typical_v - e, 0.0) * (typical_t + e) ** -even).mean())
+        if least_mean <= 0:
+            return float("inf")
+        t = 1 / inverse
+        most = np.sqrt(share * (t - e) ** -even / least_mean)
+        least = np.sqrt(share * (t + e) ** -even / most_mean)
         off = float(np.maximum(most - scale, scale - least).max())
+        widest = left_to_itself(share, np.maximum(v - e, 0.0) * (t + e) ** -even / most_mean)
+        off_own = float((widest - left_to_itself(share, (v + e) * (t - e) ** -even / least_mean)).max())
         size = float(max(found.weights.max(initial=0.0), 0.0) + found.background)
         largest = float(most.max())
-        return float(self.variance) * (off * (size + e) * largest + scale.max() * (e * largest + size * off))
+        off_told = off * (size + e) * largest + scale.max() * (e * largest + size * off)
+        return float(self.variance) * (off_told + off_own)
 
     @cached_property
     def _recent(self) -> list[tuple[weakref.ref[np.ndarray], Parts]]:
@@ -348,21 +375,31 @@ class Standardised(Kernel):
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
-        typical, of_trivial = self.part.eigenspectrum.typical_shares
-        mean = typical @ weights + background
-        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, (mean, of_trivial))
+        mean = mean_ratio(self.evenness, weights, *self._typical(weights, background))
+        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, mean)
 
     def _estimated_parts(self) -> Parts:
         """Return the parts of all vertices, of a filter that falls, without eigenvectors."""
         spectrum, phi = self.spectrum, self.part.filter
         ends = phi(np.array([0.0, spectrum.upper]))
-        background = ends[1]
-        trivial, typical = spectrum.trivial**2, spectrum.typical_weights
+        weights, background = ends[:1] - ends[1], ends[1]
+        trivial, rows = spectrum.trivial**2, spectrum.typical_vertices
         v = spectrum.local_density.diagonal(phi) + background * trivial  # type: ignore[attr-defined]
-        means = typical @ v, typical @ trivial
-        return parts_of(self, spectrum.relative_memberships, trivial, ends[:1] - background, background, v, means)
+        mean = mean_ratio(self.evenness, weights, v[rows], (v + trivial * weights)[rows])
+        return parts_of(self, spectrum.relative_memberships, trivial, weights, background, v, mean)
+
+    @property
+    def typical_squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """The squares of U, shape (m, r), and of u, shape (m,), at vertices of as many memberships as are typical."""
+        return self.part.eigenspectrum.typical_squares
+
+    def _typical(self, weights: np.ndarray, background: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return v and t at typical vertices, shape (m,) each."""
+        squares, trivial = self.typical_squares
+        v = squares @ weights + background
+        return v, v + trivial * weights[:1].sum()
 
 
 def _own(found: Parts) -> np.ndarray:
-    """Return T^2 b + 1 - q, the variance that is a vertex's own, as a share of the whole."""
-    return found.scale**2 * found.background + 1.0 - found.share
+    """Return T^2 b + o, the variance that is a vertex's own, as a share of the whole."""
+    return found.scale**2 * found.background + found.own

@@ -158,17 +158,10 @@ class EigenSpectrum(Spectrum):
         return self.trivial[rows] ** 2
 
     @cached_property
-    def typical_shares(self) -> tuple[np.ndarray, float]:
-        """The mean square of each column of the centred U, shape (r,), and that of the trivial direction.
-
-        Over all vertices, each counted by the share of the usual number of memberships that it has, at most one.
-        """
-        counted, U, trivial = self.typical_weights, self.vertex_vectors, self._trivial
-        # A copy of U would take longer than its squares, and only the null space is another once it is centred.
-        shares = np.einsum("i,ij,ij->j", counted, U, U)
-        null = U[:, : len(trivial)]
-        shares[: len(trivial)] = counted @ (null - np.outer(null @ trivial, trivial)) ** 2
-        return freeze(shares), float(counted @ self.trivial**2)
+    def typical_squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """The squares of the centred U at typical vertices, shape (m, r), and those of the trivial direction, (m,)."""
+        rows = self.typical_vertices
+        return freeze(self.centred_vectors(rows) ** 2), freeze(self.trivial_shares(rows))
 
     @property
     def is_silent(self) -> bool:

@@ -23,6 +23,8 @@ LAPLACIANS = ("zhou", *NAMED)
 _OF_GRAPHS = ("normalised", "unnormalised")
 #: Eigenvalues up to this are 0 but for rounding.
 ZERO = 1e-9
+#: Variances of typical vertices are averaged over at most twice as many.
+_MOST_TYPICAL = 1000
 
 if TYPE_CHECKING:
     from hypergauss.spectrum.eigen import EigenSpectrum
@@ -246,10 +248,16 @@ class Spectrum(ABC):
         return freeze(roots - roots.mean() if len(roots) else roots)
 
     @cached_property
-    def typical_weights(self) -> np.ndarray:
-        """How much each vertex counts in a mean over typical ones, shape (N,): by its memberships, up to the usual."""
-        counted = np.minimum(1.0, self.relative_memberships)
-        return freeze(counted / counted.sum() if counted.any() else np.full(len(counted), 1.0 / max(len(counted), 1)))
+    def typical_vertices(self) -> np.ndarray:
+        """The vertices that have as many memberships as is typical, or more; of very many, some, evenly spread.
+
+        In the order of their memberships and degrees, so that it does not matter how vertices are numbered.
+        """
+        rows = np.flatnonzero(self.relative_memberships >= 1)
+        if not len(rows):
+            return freeze(np.arange(self.num_vertices))
+        order = np.lexsort((self.trivial[rows] ** 2, self.relative_memberships[rows]))
+        return freeze(rows[order[:: -(-len(rows) // _MOST_TYPICAL)]])
 
     @property
     @abstractmethod
