@@ -36,8 +36,9 @@ class Growth(Answers):
     The other side's rows, hyperparameters and noise stay as they were drawn: under each draw the newcomer's row has a
     prior, and is conditioned on its ratings. With the prior that the hypergraph gives to a vertex with these
     memberships, that is a refit, but for what the newcomer would tell of everybody else and of its own noise, of which
-    the prior alone is known, and for sizes of hyperedges, which stay. Where `fit` was told of days, a newcomer's ratings
-    are taken as of one day, that of the prediction too. Of more than 160 draws, so many, evenly spaced, are used.
+    the prior alone is known, and for sizes of hyperedges, which stay. Where `fit` was told of days, a newcomer's
+    ratings are taken as of one day, that of the prediction too. Of more than 160 draws, so many, evenly spaced, are
+    used.
     At the mode there is one draw of the other side, and a newcomer's row is a ridge regression on it.
     """
 

@@ -196,7 +196,7 @@ class KPMF(Growth, BaseEstimator):
         draws: int | str = "auto",
         max_draws: int = 400,
         thin: int = 1,
-        tolerance: float = 1e-2,
+        tolerance: float = 3e-3,
         precision: str = "single",
         checkpoint: str | Path | None = None,
         checkpoint_every: int = 25,
