@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.common import fresh, is_quick, publish, table, verdict
 
+MEASURES = ("embedding", "hypergraph", "kernels", "learning", "solvers", "spectrum")
 SIZES = {"dense": (150, 300, 600), "sparse": (600, 1_000, 2_000, 5_000)}
 QUICK = {"dense": (50, 100), "sparse": (100, 200)}
 TARGET_SIZE, MOST_SECONDS = 2_000, 60.0

@@ -2,7 +2,7 @@
 
 Every outcome in ``benchmarks/results`` and ``results`` names the commit of the code that made it. It is stale once
 something has changed since under ``src/hypergauss``, in the folders or files that its benchmark or study names in
-``MEASURES`` (if it names none, in all from which figures come), or in that module. Nothing is run: a line an outcome
+``MEASURES`` (if it names none, in all from which figures of vertices come), or in that module. Nothing is run: a line an outcome
 says whether it stands, and what changed if not.
 """
 
@@ -23,6 +23,8 @@ _COMMIT = re.compile(r"code\s+of\s+commit\s+([0-9a-f]{7,40})(\+?)")
 #: `planning` watches; and the version's name.
 _FACES = ("cli", "experiments", "interop", "plotting", "report", "solvers/costs.py", "_version.py")
 _STUDIES = f"{_SOURCES}/experiments"
+#: Models that a benchmark or study of them names: the others use neither.
+_APART = ("embedding", "factorisation")
 
 
 class Outcome(NamedTuple):
@@ -89,7 +91,7 @@ def standing(outcome: Outcome, root: Path = ROOT) -> Standing:
 def _watched(outcome: Outcome) -> list[str]:
     if outcome.measures:
         return [f"{_SOURCES}/{name}" for name in outcome.measures]
-    return [_SOURCES, *(f":(exclude){_SOURCES}/{face}" for face in _FACES)]
+    return [_SOURCES, *(f":(exclude){_SOURCES}/{face}" for face in (*_FACES, *_APART))]
 
 
 def _changed(root: Path, commit: str, *where: str) -> list[str]:

@@ -27,6 +27,7 @@ import hypergauss as hg
 from benchmarks.common import is_quick, publish, table, verdict
 from hypergauss import cli
 
+MEASURES = (".",)
 PACKAGE = f"{Path(hg.__file__).parent}{os.sep}"
 
 

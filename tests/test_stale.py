@@ -28,6 +28,7 @@ def root(tmp_path):
     write(tmp_path, "src/hypergauss/solvers/dense.py", "1")
     write(tmp_path, "src/hypergauss/io/files.py", "1")
     write(tmp_path, "src/hypergauss/report/page.py", "1")
+    write(tmp_path, "src/hypergauss/factorisation/gibbs.py", "1")
     write(tmp_path, "benchmarks/whole.py", "")
     write(tmp_path, "benchmarks/reading.py", 'MEASURES = ("io",)\n')
     git(tmp_path, "init", "-q")
@@ -50,6 +51,8 @@ def test_an_outcome_is_stale_when_what_it_measured_has_changed(root):
     assert stale(root) == {"study.txt"}  # it names no commit
     write(root, "src/hypergauss/report/page.py", "2")
     assert stale(root) == {"study.txt"}  # a page changes no figure
+    write(root, "src/hypergauss/factorisation/gibbs.py", "2")
+    assert stale(root) == {"study.txt"}  # nor do ratings one of vertices
     write(root, "src/hypergauss/solvers/dense.py", "2")
     assert stale(root) == {"study.txt", "whole.txt", "whole-huge.txt"}
     git(root, "commit", "-qam", "two")

@@ -32,6 +32,8 @@ from hypergauss.inference import LogNormal
 from hypergauss.metrics import hull_agreement, kmeans_agreement, nearest_neighbour_accuracy
 from hypergauss.plotting.maps import draw_map, place_labels
 
+#: What its outcome depends on (`benchmarks.stale`).
+MEASURES = ("embedding", "hypergraph", "kernels", "learning", "solvers", "spectrum")
 #: Table 2 of the paper: adjusted mutual information, homogeneity and completeness by convex hulls.
 PAPER = {"paper: hypergraph GPLVM": (0.689, 0.774, 0.683), "paper: spectral": (0.606, 0.668, 0.633)}
 OURS = "hypergraph GPLVM"
