@@ -2,8 +2,8 @@
 
 Every outcome in ``benchmarks/results`` and ``results`` names the commit of the code that made it. It is stale once
 something has changed since under ``src/hypergauss``, in the folders or files that its benchmark or study names in
-``MEASURES`` (if it names none, in all from which figures of vertices come), or in that module. Nothing is run: a line an outcome
-says whether it stands, and what changed if not.
+``MEASURES`` (if it names none, in all from which figures of vertices come), or in that module. Nothing is run: a line
+an outcome says whether it stands, and what changed if not.
 """
 
 from __future__ import annotations
