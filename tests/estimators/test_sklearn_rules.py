@@ -16,7 +16,7 @@ from hypergauss import Hypergraph, HypergraphGPRegressor, Spectrum
 from hypergauss.kernels import Matern
 from tests.hypergraphs import hypergraph_of_sizes
 
-pytestmark = pytest.mark.usefixtures("short_fits")
+pytestmark = pytest.mark.usefixtures("few_points")
 
 H = hypergraph_of_sizes(40, [2, 3, 5, 8] * 5, seed=0)
 NAMED = Hypergraph.from_incidence(H.incidence, vertices=[f"v{i}" for i in range(40)])
