@@ -28,7 +28,7 @@ from hypergauss.embedding.newcomers import newcomer_vectors
 from hypergauss.inference import condition
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Matern
-from hypergauss.kernels.standardised import StandardVertices
+from hypergauss.kernels.standard_parts import StandardVertices
 
 LEFT_OUT, MEMBERSHIPS = 20, 5
 #: Targets of a Markov field: seconds of a new vertex, a label and hyperedges, how many of these, and the largest error.

@@ -33,6 +33,18 @@ def classified(num_classes):
     return hg.HypergraphGPClassifier(H, learn=False, size_exponent=0.0).fit(H.vertices[ROWS], labels)
 
 
+@pytest.mark.parametrize("inducing", [None, list("abcdef")], ids=["exact", "sparse"])
+def test_isolated_vertices_have_the_shares_by_inducing_variables_too(inducing):
+    alone = hg.Hypergraph.from_edges([list("abc"), list("cd"), list("de"), list("ef")], vertices=list("abcdefghi"))
+    model = hg.HypergraphGPClassifier(alone, learn=False, size_exponent=0.0, inducing=inducing)
+    model.fit(list("abcdefg"), ["x", "x", "x", "y", "x", "x", "x"])
+    assert model.shares_.tolist() == [7 / 9, 2 / 9]
+    assert model.predict_proba(["h"])[0, 0] == pytest.approx(7 / 9, abs=0.08)
+    told = str(model.explain("h"))
+    assert "without observations" in told
+    assert "by the classes' shares" in told
+
+
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_latents_are_told_by_memberships_and_regressed_towards_the_shares(num_classes):
     model = classified(num_classes)

@@ -57,8 +57,9 @@ def test_of_many_vertices_they_are_within_the_stated_error(nu, lengthscale):
     assert 0.2 * free.scale_error() < off < 0.75 * free.scale_error()
 
 
-def test_memberships_are_known_by_products_too():
+@pytest.mark.parametrize("laplacian", [None, "bolla", "rodriguez"])
+def test_memberships_are_known_by_products_too(laplacian):
     H = hypergraph(100)
-    wanted, found = Spectrum.of(H), Spectrum.matrix_free(H)
+    wanted, found = (make(H, laplacian=laplacian) for make in (Spectrum.of, Spectrum.matrix_free))
     assert np.allclose(found.relative_memberships, wanted.relative_memberships)
     assert np.allclose(found.relative_activities, wanted.relative_activities)

@@ -90,8 +90,9 @@ class HypergraphGPClassifier(GrowingClassifier):
         Average probabilities over hyperparameters, as for `HypergraphGPRegressor`; not with ``batch_size``, and not
         with "mcmc", which draws them.
     calibrate : "auto" or bool, default "auto"
-        Whether probabilities are raised to a power, 1 / ``temperature_``, that the labels choose, each held out from
-        the others (`inference.calibration`). "auto" does so where models are timid: with "dirichlet" and "one-hot",
+        Whether probabilities p are calibrated: in proportion to pi (p / pi)^(1 / ``temperature_``), pi the ``shares_``
+        (or the same for all classes), with a temperature that labels choose, each held out from the others
+        (`inference.calibration`). "auto" does so where models are timid: with "dirichlet" and "one-hot",
         with covariates that are many features, and by expectation propagation, unless a kernel is given or nothing is
         learned.
     priors : dict of name to LogNormal, optional
@@ -130,9 +131,9 @@ class HypergraphGPClassifier(GrowingClassifier):
     temperature_ : float
         T of the calibration; 1 where there is none. Below 1, the model alone was timid, above, too sure.
     shares_ : array of C or None
-        What is predicted of a vertex of which nothing is known, (n_c + 1) / (n + C), and what the calibration leaves as
-        it is (`inference.shares`); None where the model does not go by it: kernels without a level, ordered classes,
-        "robust-max", "dirichlet", "one-hot" and draws.
+        About what is predicted of a vertex of which nothing is known, (n_c + 1) / (n + C), and what the calibration
+        leaves as it is (`inference.shares`); None where the model does not go by it: kernels without a level, ordered
+        classes, "robust-max", "dirichlet", "one-hot" and draws.
     vertices_ : Index
         The names of all vertices.
     labels_ : Series

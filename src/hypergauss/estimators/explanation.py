@@ -38,7 +38,8 @@ class Explanation:
     prediction : float
         Its value.
     mean : float
-        What would be predicted without any observation.
+        What would be predicted without any observation; of classes, with what their shares among the labels say of a
+        vertex with few memberships.
     vertices : DataFrame indexed by observed vertex
         ``weight``, how much of the vertex's observation goes into the prediction (regression only), ``value``, the
         observation, and ``contribution``, weight times how far the value is from the mean; largest first.
@@ -47,6 +48,8 @@ class Explanation:
         than ``H`` speaks through hyperedges that have no name here: they are numbered, as "hyperedge 3 of the kernel".
     rest : dict of name to float
         What does not come through hyperedges: the vertex's own observation, covariates, graphs.
+    begun : str
+        What `mean` is, in words.
     """
 
     vertex: Any
@@ -56,9 +59,10 @@ class Explanation:
     vertices: pd.DataFrame
     edges: pd.DataFrame
     rest: Mapping[str, float]
+    begun: str = "without observations"
 
     def _repr_html_(self) -> str:
-        head = {self.of: f"{self.prediction:.4g}", "without observations": f"{self.mean:.4g}"}
+        head = {self.of: f"{self.prediction:.4g}", self.begun: f"{self.mean:.4g}"}
         edges = [*zip(map(str, self.edges["edge"]), self.edges["contribution"], strict=True)][:_LISTED]
         vertices = [*zip(map(str, self.vertices.index), self.vertices["contribution"], strict=True)][:_LISTED]
         rest = [(f"({name})", value) for name, value in self.rest.items()]
@@ -69,7 +73,7 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.of} of {self.vertex!r}: {self.prediction:.4g}, from {self.mean:.4g} without observations"]
+        lines = [f"{self.of} of {self.vertex!r}: {self.prediction:.4g}, from {self.mean:.4g} {self.begun}"]
         rest = [(f"({name})", value) for name, value in self.rest.items()]
         for title, names, contributions, more in (
             ("hyperedge", self.edges["edge"].tolist(), self.edges["contribution"].to_numpy(), rest),

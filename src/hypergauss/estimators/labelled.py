@@ -88,8 +88,9 @@ class LabelledVertices(ClassifierMixin, VertexEstimator):
         owns = (
             w * float(np.dot(factors, each.from_own(np.array([row]))[0])) for w, each in components(self.posterior_)
         )
-        own = sum(owns)  # as observations do not move it, it is part of what would be predicted without any
-        return replace(found, prediction=found.prediction + own, mean=found.mean + own)
+        own = sum(owns)  # what a vertex with few memberships has of the classes' shares, which no single label tells
+        begun = f"without observations, {own:+.3g} by the classes' shares" if own else found.begun
+        return replace(found, prediction=found.prediction + own, mean=found.mean + own, begun=begun)
 
     def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""

@@ -22,10 +22,8 @@ _NOTHING = 0.1
 _HEADER = ("hyperparameter", "estimate", "90% interval", "error", "from data", "meaning")
 #: Meanings stand below their numbers, so that a printed table is no wider than a terminal.
 _WIDTH, _INDENT = 80, "  "
-_AS_IT_IS = (
-    "The prior is a filter as it is: not centred, and vertices have the variances that the filter gives them. "
-    "`kernels.Standardised` of a Matern kernel has neither fault, at some 10,000 products more."
-)
+_AS_IT_IS = "The prior is a filter as it is: not centred, and vertices have the variances that the filter gives them."
+_COULD_BE = "`kernels.Standardised` of a Matern kernel has neither fault, at some 10,000 products more."
 _SCALED = "Vertices are scaled by variances from probes, which are typically off by {:.0%}."
 _END_OF_RANGE = "At the end of its range."
 
@@ -154,7 +152,8 @@ def summarise(model: Any) -> Summary:
     rows = [*_of_hyperparameters(model, known), *_of_exponents(model), *_of_shares(model)]
     notes = [] if known is not None or not model.hyperparameters_ else [_why_unknown(model)]
     if model.solver_ in ("iterative", "markov") and model.solver_plan_ is not None:
-        notes.append(_AS_IT_IS)
+        is_normal = getattr(model, "noise_variance_", None) is not None
+        notes.append(f"{_AS_IT_IS} {_COULD_BE}" if is_normal else _AS_IT_IS)
     notes += [_SCALED.format(term.scale_error()) for term in _scaled_by_probes(model.kernel_)]
     silent = [row.name for row in rows if row.told < _NOTHING]
     if silent:
@@ -169,7 +168,7 @@ def summarise(model: Any) -> Summary:
 def _scaled_by_probes(kernel: Kernel) -> Iterator[Standardised]:
     """Yield the parts of a kernel whose scale is an estimate."""
     for term in kernel.terms if isinstance(kernel, Sum) else (kernel,):
-        if isinstance(term, Standardised) and not term.has_eigenvectors and float(term.evenness) > 0:
+        if isinstance(term, Standardised) and float(term.evenness) > 0 and term.is_scaled_by_probes:
             yield term
 
 

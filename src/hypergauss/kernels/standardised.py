@@ -234,6 +234,13 @@ class Standardised(Kernel):
         """Return the prior variances of their coefficients, shape (0-2,)."""
         return np.array([self.level_variance] * self.has_level + [self.variance * self.activity] * self.has_activity)
 
+    @property
+    def is_scaled_by_probes(self) -> bool:
+        """Whether vertices are scaled by estimates of variances: without eigenvectors, unless vertices are few."""
+        if isinstance(self.spectrum, EigenSpectrum):
+            return False
+        return bool(self.spectrum.local_density.n_random > 0)  # type: ignore[attr-defined]
+
     def scale_error(self) -> float:
         """Return the relative standard error of the variances that vertices are scaled by, typically: 0 if exact."""
         if isinstance(self.spectrum, EigenSpectrum):

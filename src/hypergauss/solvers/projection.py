@@ -230,6 +230,16 @@ class Projection(Kernel):
     def features_move(self) -> bool:  # noqa: D102
         return True
 
+    @property
+    def level_variance(self) -> Any:  # noqa: D102
+        return self.kernel.level_variance
+
+    def own_shares(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.kernel.own_shares(rows)
+
+    def varying_variance(self) -> float:  # noqa: D102
+        return self.kernel.varying_variance()
+
     def inputs(self, rows: np.ndarray) -> Any:  # noqa: D102
         return self.kernel.inputs(rows)
 

@@ -154,6 +154,8 @@ class MatrixFreeLaplacian(Laplacian):
 
     name: ClassVar[str] = "matrix-free"
     products: LaplacianOperator
+    #: Memberships of each vertex, where products do not tell them.
+    counts: np.ndarray | None = None
 
     @property
     def size(self) -> int:  # noqa: D102
@@ -177,7 +179,7 @@ class MatrixFreeLaplacian(Laplacian):
         return self.products
 
     def memberships(self) -> np.ndarray:  # noqa: D102
-        counts = self.products.memberships()
+        counts = self.products.memberships() if self.counts is None else self.counts
         return super().memberships() if counts is None else counts
 
 

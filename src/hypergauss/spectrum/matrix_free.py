@@ -65,9 +65,18 @@ class MatrixFreeSpectrum(Spectrum):
 
     @classmethod
     def of_products(
-        cls, products: LaplacianOperator, size_exponent: float, n_probes: int | None, n_steps: int, seed: int
+        cls,
+        products: LaplacianOperator,
+        size_exponent: float,
+        n_probes: int | None,
+        n_steps: int,
+        seed: int,
+        counts: np.ndarray | None = None,
     ) -> Self:
-        """Estimate how an operator's eigenvalues are spread: by random vectors alone if their number is given."""
+        """Estimate how an operator's eigenvalues are spread: by random vectors alone if their number is given.
+
+        ``counts`` are memberships of the vertices, where products do not tell them.
+        """
         N = products.size
         chosen = (N if N <= _FEW_VERTICES else _PROBES) if n_probes is None else n_probes
         leading = _LEADING if n_probes is None and N <= _WITHIN_SECONDS else 0
@@ -75,7 +84,7 @@ class MatrixFreeSpectrum(Spectrum):
         multiplied = products if N <= _WITHIN_SECONDS else products.in_single()
         density = SpectralDensity.of(multiplied, chosen, n_steps, np.random.default_rng(seed), leading)
         rest = np.array([0.0, products.upper])
-        return cls(density, MatrixFreeLaplacian(products), size_exponent, rest, _size(products))
+        return cls(density, MatrixFreeLaplacian(products, counts), size_exponent, rest, _size(products))
 
     def keeps_density(self, more: int) -> bool:
         """Return whether the density stays an estimate of the same worth after so many more vertices and incidences.

@@ -23,7 +23,7 @@ LAPLACIANS = ("zhou", *NAMED)
 _OF_GRAPHS = ("normalised", "unnormalised")
 #: Eigenvalues up to this are 0 but for rounding.
 ZERO = 1e-9
-#: Variances of typical vertices are averaged over at most twice as many.
+#: The most typical vertices that variances are averaged over.
 _MOST_TYPICAL = 1000
 
 if TYPE_CHECKING:
@@ -154,11 +154,12 @@ class Spectrum(ABC):
         if isinstance(H, LaplacianOperator):
             if laplacian is not None:
                 raise ValueError("`laplacian` is of a hypergraph or a graph. Got an operator besides. Leave one out.")
-            products, a = H, _size_exponent(H, size_exponent)
+            products, a, counts = H, _size_exponent(H, size_exponent), None
         else:
             found, a = laplacian_of(H, size_exponent, laplacian, also=" or a LaplacianOperator")
             products = found.multiplier()
-        spectrum = MatrixFreeSpectrum.of_products(products, a, n_probes, n_steps, _seed(random_state))
+            counts = found.memberships() if products.memberships() is None else None
+        spectrum = MatrixFreeSpectrum.of_products(products, a, n_probes, n_steps, _seed(random_state), counts)
         return spectrum if isinstance(H, LaplacianOperator) else noted(spectrum, H.vertices)
 
     @property
@@ -251,7 +252,7 @@ class Spectrum(ABC):
     def typical_vertices(self) -> np.ndarray:
         """The vertices that have as many memberships as is typical, or more; of very many, some, evenly spread.
 
-        In the order of their memberships and degrees, so that it does not matter how vertices are numbered.
+        In the order of their memberships and degrees, so that it hardly matters how vertices are numbered.
         """
         rows = np.flatnonzero(self.relative_memberships >= 1)
         if not len(rows):

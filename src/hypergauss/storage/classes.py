@@ -247,7 +247,7 @@ STORED = {
         ),
     ),
     "Matern": Stored(Matern, (*_FILTER, "inverse_nu", "lengthscale")),
-    "MatrixFreeLaplacian": Stored(MatrixFreeLaplacian, ("products",)),
+    "MatrixFreeLaplacian": Stored(MatrixFreeLaplacian, ("products", "counts"), later={"counts": None}),
     "MatrixFreeSpectrum": Stored(
         MatrixFreeSpectrum, ("density", "source", "size_exponent", "rest", "estimated_at"), later={"estimated_at": 0}
     ),

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hypergauss.kernels import Kernel, Product, SpectralKernel, Sum
+from hypergauss.kernels import Kernel, Product, SpectralKernel, Standardised, Sum
 from hypergauss.operators import Block, LaplacianOperator
 
 #: The way from a kernel to one of its parts, by names of fields and positions in them.
@@ -154,6 +154,11 @@ def _all_features(kernel: Kernel) -> np.ndarray:
 
 
 def _no_features(kernel: Kernel) -> str:
+    if isinstance(kernel, Standardised):
+        return (
+            "The iterative solver takes filters as they are, neither centred nor scaled. Got Standardised. Use "
+            "`solver='markov'` with a Matern kernel of whole nu in it, or a spectrum of `Spectrum.of`."
+        )
     return (
         f"The iterative solver takes covariates through features. Got {type(kernel).__name__}, which has none. Use "
         "`Linear` on columns of your own (such as random Fourier features), or `solver='dense'`."

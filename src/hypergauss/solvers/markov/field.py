@@ -191,6 +191,7 @@ def shape_of(kernel: Kernel) -> Matern:
     return kernel.part if isinstance(kernel, Standardised) else kernel  # type: ignore[return-value]
 
 
+_CURE = "`solver='iterative'`, or `Matern(spectrum, nu=2)`"
 _RULE = "The Markov solver needs a Matern kernel of a hypergraph with a whole nu."
 
 
@@ -199,7 +200,9 @@ def _objection(kernel: Kernel, *, learns: bool, parts: bool = False) -> str | No
         return None if float(kernel.remainder(None)) == 0.0 else f"{_RULE} Got a remainder in {kernel!r}."
     own = shape_of(kernel) if parts and type(kernel) is Standardised else kernel
     if type(own) is not Matern:
-        return f"{_RULE} Got {type(own).__name__}. Use `solver='iterative'`, or `Matern(spectrum, nu=2)`."
+        is_inside = isinstance(kernel, Standardised)  # which the iterative solver does not take
+        cure = "`Matern(spectrum, nu=2)` in it, or a spectrum of `Spectrum.of`" if is_inside else _CURE
+        return f"{_RULE} Got {type(own).__name__}. Use {cure}."
     if not np.isfinite(own.nu) or own.nu < 1 - _ROUNDING or abs(own.nu - round(own.nu)) > _ROUNDING:
         return f"{_RULE} Got nu = {own.nu:.4g}. Give nu = 1, 2 or 3, or use `solver='iterative'`."
     if not own.spectrum.is_exact:
