@@ -19,6 +19,7 @@ from hypergauss.kernels import Linear, Matern, Standardised
 from hypergauss.solvers import choose
 from hypergauss.solvers.iterative import posterior as of_iterative
 from hypergauss.solvers.markov import posterior as of_markov
+from hypergauss.spectrum import local_density
 
 PLANTED = make_planted_hypergraph(600, 500, 5, random_state=4)
 H, ROWS = PLANTED.hypergraph, np.arange(0, 600, 4)
@@ -132,10 +133,13 @@ def test_relations_and_a_linear_effect_are_added_and_learned():
     assert np.corrcoef(model.predict(H.vertices), PLANTED.signal + effect)[0, 1] > 0.9
 
 
-def test_plan_and_summary_say_what_the_prior_is():
+def test_plan_and_summary_say_what_the_prior_is(monkeypatch):
     model = HypergraphGPRegressor(H, solver="markov", learn=False).fit(H.vertices[ROWS], Y)
     assert "neither centred nor scaled" in model.solver_plan_
     assert any("not centred" in note for note in model.summary().notes)
+    scaled = HypergraphGPRegressor(H, standardised(), learn=False).fit(H.vertices[ROWS], Y)
+    assert not any("from probes" in note for note in scaled.summary().notes)  # there are none for so few vertices
+    monkeypatch.setattr(local_density, "_FEW_VERTICES", 500)
     scaled = HypergraphGPRegressor(H, standardised(), learn=False).fit(H.vertices[ROWS], Y)
     assert any("from probes, which are typically off by" in note for note in scaled.summary().notes)
     exact = HypergraphGPRegressor(H, learn=False).fit(H.vertices[ROWS], Y)

@@ -153,7 +153,7 @@ def test_predictions_stay_within_bounds():
 
 
 def test_grades_have_probabilities_and_thresholds_in_order():
-    model = quick(n_factors=4, likelihood="ordinal", chains=1, draws=60, warm_up=80)
+    model = quick(n_factors=4, likelihood="ordinal", draws=150, warm_up=200)
     model.fit(USERS[KNOWN], ITEMS[KNOWN], GRADES[KNOWN])
     p = model.predict_proba(USERS[~KNOWN], ITEMS[~KNOWN])
     assert list(p.columns) == [1, 2, 3, 4, 5]

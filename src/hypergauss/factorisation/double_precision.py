@@ -4,7 +4,8 @@ In the system of one side's factors, I + C' blockdiag(G_i) C, the sums G_i of th
 times their size. Where a column's prior variance v and its entry g of the largest G_i make v g > 1 / eps, these errors
 outweigh the prior's I: the matrix need no longer be positive definite, and draws are of another posterior, whose scales
 run away. Many ratings hold scales where this does not happen; a single user, or very few ratings, leave them to the
-tails of half-Cauchy priors.
+tails of half-Cauchy priors. Those tails end where double precision would be lost too: a sweep that leads there is not
+taken.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from hypergauss.factorisation.spectral_prior import Side
 _DOUBLE = np.dtype(np.float64)
 #: Below this share of what may break it, single precision will do; and so it does for so many ratings.
 _MARGIN, _MANY = 0.01, 5_000
+#: The share of what may break double precision where tails end: far enough from it for what one sweep can add.
+_END_OF_TAILS = 1e-6
 
 
 def carried(
@@ -31,7 +34,10 @@ def carried(
     state: State,
     rng: np.random.Generator,
 ) -> State:
-    """Return the next state, by double precision where single precision cannot carry it or breaks down."""
+    """Return the next state, by double precision where single precision cannot carry it or breaks down.
+
+    The state stays where not even double precision would carry the next.
+    """
     single = problem.values.dtype
     if single == _DOUBLE:
         return sweep(problem, state, rng)
@@ -41,7 +47,8 @@ def carried(
             return sweep(problem, _in(single, state), rng)
         except (NumericalError, np.linalg.LinAlgError):
             rng.bit_generator.state = before
-    return sweep(_in_double(problem), _in(_DOUBLE, state), rng)
+    after = sweep(_in_double(problem), _in(_DOUBLE, state), rng)
+    return after if strain(problem, after) * np.finfo(_DOUBLE).eps < _END_OF_TAILS else state
 
 
 def strain(problem: Problem, state: State) -> float:
