@@ -109,6 +109,15 @@ def test_a_label_that_is_no_class_has_the_floor_for_its_density():
     assert np.allclose(found, np.log([0.75, FLOOR, FLOOR]))
 
 
+def test_the_calibration_error_by_chance_is_that_of_as_many_coins():
+    """Of n fair coins the share of heads is off by (2 / (pi n))^1/2 / 2 on average; sure things are never off."""
+    n = 400
+    coins = np.full((n, 2), 0.5)
+    off = defaults._error_by_chance(coins, 0)
+    assert abs(off - np.sqrt(2 / (np.pi * n)) / 2) < 4 * np.sqrt(0.25 / n / defaults._DRAWS)
+    assert defaults._error_by_chance(np.eye(3)[[0, 1, 2, 2]], 0) == 0.0
+
+
 @pytest.mark.parametrize("classifies", [True, False])
 def test_each_ingredient_can_be_taken_out(planted, classifies):
     rng = np.random.default_rng(0)
@@ -128,8 +137,8 @@ def test_each_ingredient_can_be_taken_out(planted, classifies):
 def test_a_set_that_is_run_replaces_its_own_scores_and_what_is_missing_is_said(tmp_path, monkeypatch, benchmark):
     monkeypatch.setitem(defaults.CLASSES, "zoo", lambda: benchmark)
     monkeypatch.setattr(defaults, "class_peers", lambda H: dict(list(class_peers(H).items())[:2]))
-    old = {"set": ["zoo", "house-votes"], "method": "default", "seed": 99, "accuracy": 0.5, "ece": 0.1, "density": -1.0}
-    pd.DataFrame(old).assign(seconds=1.0).to_csv(tmp_path / "defaults.csv", index=False)
+    old = {"set": ["zoo", "house-votes"], "method": "default", "seed": 99, "accuracy": 0.5, "ece": 0.1, "chance": 0.1}
+    pd.DataFrame(old).assign(density=-1.0, seconds=1.0).to_csv(tmp_path / "defaults.csv", index=False)
     assert main(["reproduce", "defaults", "--quick", "--only", "zoo", "--out", str(tmp_path)]) == 0
     kept = pd.read_csv(tmp_path / "defaults.csv")
     assert kept[kept["set"] == "zoo"]["seed"].max() == 1

@@ -34,6 +34,8 @@ _VALUES_OF_INGREDIENTS = ("us-senate-106 ideology", "senate-bills ideology", "au
 _SEEDS, _FEWER_SEEDS = 10, 5
 #: Where classes can be missing among the labels, seeds are summed up by their median.
 _MEDIAN = ("primary-school",)
+#: Draws of labels behind the calibration error that is due to chance.
+_DRAWS = 100
 #: Which of two scores is better.
 _BETTER = {"accuracy": max, "ece": min, "density": max, "r2": max}
 _OF_THEM = tuple(f"{INGREDIENTS}: {name}" for name in (*_OF_INGREDIENTS, *_VALUES_OF_INGREDIENTS))
@@ -108,9 +110,20 @@ def _class_row(
         "seed": seed,
         "accuracy": metrics.accuracy(y, proba, classes),
         "ece": metrics.expected_calibration_error(y, proba, classes),
+        "chance": _error_by_chance(proba, seed),
         "density": float(log_densities(y, proba, classes).mean()),
         "seconds": seconds,
     }
+
+
+def _error_by_chance(proba: np.ndarray, seed: int) -> float:
+    """Return the calibration error, on average, of labels that are drawn from these very probabilities."""
+    rng, classes, below = np.random.default_rng(seed), np.arange(proba.shape[1]), proba.cumsum(axis=1)
+    drawn = (
+        np.minimum((below < rng.random((len(proba), 1))).sum(axis=1), classes[-1])  # sums end at 1 but for rounding
+        for _ in range(_DRAWS)
+    )
+    return float(np.mean([metrics.expected_calibration_error(y, proba, classes) for y in drawn]))
 
 
 def _score_half(name: str, benchmark: Benchmark, seed: int) -> Iterator[Row]:
@@ -148,7 +161,7 @@ def _scored(name: str, method: str, seed: int, y: np.ndarray, mean: np.ndarray, 
 
 def tables(scores: pd.DataFrame) -> list[Table]:
     """Return a table for classes, values, few memberships and ingredients, of what was measured."""
-    of_classes = {"accuracy": "accuracy", "ece": "ECE", "density": "log density"}
+    of_classes = {"accuracy": "accuracy", "ece": "ECE", "chance": "by chance", "density": "log density"}
     of_values = {"r2": "R2", "density": "log density", "cover": "90% interval covers"}
     found = []
     for title, names, columns in (
@@ -179,7 +192,10 @@ def _rows(scores: pd.DataFrame, columns: dict[str, str]) -> list[list[str]]:
     errors, counts = by_method[[*columns]].sem(), by_method.size()
     found = [[name.removeprefix(f"{INGREDIENTS}: "), *[""] * (len(columns) + 2)]]
     for method in means.index:
-        cells = [f"{means.loc[method, c]:.3f} ± {errors.loc[method, c]:.3f}" for c in columns]
+        cells = [
+            f"{means.loc[method, c]:.3f}" + (f" ± {errors.loc[method, c]:.3f}" if c != "chance" else "")
+            for c in columns
+        ]
         found.append([f"  {method}", *cells, f"{means.loc[method, 'seconds']:.1f}", str(counts[method])])
     peers = means.drop(index=DEFAULT)
     if len(peers) and not name.startswith(INGREDIENTS):
@@ -222,7 +238,8 @@ def write(out: Path, console: Console, scores: pd.DataFrame) -> None:
     measured = {*scores["set"], *scores["set"].str.split(": ").str[0]}
     missing = [name for name in SETS if name not in measured]
     notes = (
-        "Both estimators with nothing set. Mean ± standard error over seeds; ECE: 10 equal bins; densities with "
+        "Both estimators with nothing set. Mean ± standard error over seeds; ECE: 10 equal bins; by chance: the ECE "
+        "that these probabilities have on average where labels are drawn from them; densities with "
         "probabilities of at least 1e-6, for primary-school the median over seeds, since classes can be missing among "
         "the labels. Peers: settings by 5-fold cross-validated density among the labels. Ingredients: all else stays; "
         "where it is not scaled, the mean is learned in place of the level, and variational inference of many classes "
