@@ -3,6 +3,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm, ortho_group
 
 from hypergauss import parameters
+from hypergauss.embedding.pivots import choose_inducing
 from tests import oracles
 from tests.embedding.models import KINDS, case
 
@@ -60,3 +61,9 @@ def test_the_sparse_objective_is_a_lower_bound_and_tight_where_every_vertex_indu
     few, more, every = (value(c, inducing=np.arange(n)) for n in (3, 6, 9))
     assert few < more <= exact + 1e-6
     assert every == pytest.approx(exact, abs=2e-4)
+
+
+def test_more_inducing_vertices_than_the_covariance_has_ranks_are_chosen_without_a_warning():
+    """What is left of variances is rounding then, by which nothing can be divided."""
+    c = case(N=30, M=3, Q=1, latent="linear")
+    assert len(set(choose_inducing(c.model, c.vertices, 30))) == 30

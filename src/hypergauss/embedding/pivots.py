@@ -13,6 +13,8 @@ SOLVERS = ("auto", "dense", "sparse")
 LARGEST_DENSE = 600
 #: What one fit may hold, in bytes.
 MOST_BYTES = 6 * 2**30
+#: The share of the largest variance below which what is left of one is rounding.
+_NOTHING = 1e-12
 
 
 def choose_solver(solver: str, data: Memberships, n_inducing: int) -> str:
@@ -43,13 +45,15 @@ def choose_inducing(model: MapModel, vertices: Vertices, size: int) -> np.ndarra
     """
     u = model.coordinates
     left = model.latent.variances(u) * model.smooth_variances(vertices)
+    least = _NOTHING * left.max()
     factor = np.zeros((size, len(u)))
     chosen = np.zeros(size, dtype=int)
     for k in range(size):
         pivot = chosen[k] = int(left.argmax())
         one = chosen[k : k + 1]
         column = (model.latent.cross(u, u[one]) * model.smooth(vertices, vertices.at(one)))[:, 0]
-        factor[k] = (column - factor[:k].T @ factor[:k, pivot]) / np.sqrt(max(left[pivot], 1e-300))
+        if left[pivot] > least:
+            factor[k] = (column - factor[:k].T @ factor[:k, pivot]) / np.sqrt(left[pivot])
         left -= factor[k] ** 2
         left[chosen[: k + 1]] = -np.inf  # never twice, also where rounding leaves something
     return np.sort(chosen)
