@@ -69,3 +69,18 @@ def test_an_average_leaves_out_in_each_of_its_components(animals):
     parts = [part.left_out_probabilities() for part in model.posterior_.components]
     expected = sum(weight * part for weight, part in zip(model.posterior_.weights, parts, strict=True))
     np.testing.assert_allclose(model.posterior_.left_out_probabilities(), expected, atol=1e-12)
+
+
+def test_a_vertex_that_is_the_level_alone_is_left_out_like_any_other():
+    """A walk gives an isolated vertex no variance: without its label, the mean of the others is all there is."""
+    edges = [["a", "b", "c"], ["b", "c", "d"], ["d", "e", "f"], ["e", "f", "g"]]
+    H = hg.Hypergraph.from_edges(edges, vertices=[*"abcdefg", "alone"])
+    labels = {"a": 0, "b": 0, "e": 1, "g": 1, "alone": 1}
+    walk = hg.kernels.Walk(hg.Spectrum.of(H))
+    model = hg.HypergraphGPClassifier(H, kernel=walk, likelihood="probit", learn=False).fit(
+        list(labels), list(labels.values())
+    )
+    latent = model.posterior_.posteriors[0]
+    assert latent.variance(latent.sites.rows)[-1] == 0.0
+    left_out = model.posterior_.left_out_probabilities()
+    np.testing.assert_allclose(left_out[-1], model.predict_proba(["alone"])[0], atol=1e-12)

@@ -107,10 +107,11 @@ class GaussianLatents(NamedTuple):
         if self.coupling is None:
             mean, variance = self.conditionals(rows)
             own = self.from_own(rows)
-            # Variances that are estimates may leave a site more than there is: the others say a little at least.
-            left = 1 / np.maximum(1 / variance - precision, _LEAST_LEFT / variance)
+            # The same with S taken out, which is 0 for a vertex that is the level alone. Variances that are estimates may
+            # leave a site more than there is: the others say a little at least.
+            left = np.maximum(1 - variance * precision, _LEAST_LEFT)
             return as_classification(self.likelihood).probabilities(
-                left * ((mean - own) / variance - shift) + own, left
+                (mean - own - variance * shift) / left + own, variance / left
             )
         blocks = row_blocks(len(rows))
         found = [self._left_out_coupled(rows[part], precision[part], shift[part]) for part in blocks]
