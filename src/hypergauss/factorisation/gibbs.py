@@ -119,10 +119,14 @@ class Problem(NamedTuple):
         """Return the ratings, or their latent values."""
         return self.values if state.cuts is None else state.cuts.latent
 
-    def moods(self, state: State) -> np.ndarray:
+    def moods(self, state: State) -> np.ndarray | float:
         """Return m_id of every rating, in the type of ratings; 0 where days are not told."""
+        return 0.0 if self.days is None else state.moods.each[self.days].astype(self.values.dtype)
+
+    def without_moods(self, state: State) -> np.ndarray:
+        """Return what rows of users and items are to explain of the ratings, or of their latent values."""
         values = self.response(state)
-        return np.zeros_like(values) if self.days is None else state.moods.each[self.days].astype(values.dtype)
+        return values if self.days is None else values - self.moods(state)
 
 
 def start(problem: Problem, rng: np.random.Generator) -> State:
@@ -177,11 +181,10 @@ def _draw_factors(
     other, view, free = 1 - own, problem.views[own], problem.free
     e = features(_factors(problem.sides[other], state.coordinates[other]))
     weights = state.noise[other].each
-    equations = normal_equations(view.pattern, view.table(problem.response(state) - problem.moods(state)), e, weights)
+    equations = normal_equations(view.pattern, view.table(problem.without_moods(state)), e, weights)
     precision = state.precision * state.noise[own].each
     conditional = system(equations, columns, mean=state.mean, precision=precision, free=free)
-    scaled = np.sqrt(weights).astype(e.dtype)[:, None] * e[:, free]
-    noise = scattered_noise(view.pattern, scaled, precision, rng)
+    noise = scattered_noise(conditional.gram, rng)
     return _Conditional(equations, conditional, conditional.draw(noise, problem.tolerance, rng))
 
 
