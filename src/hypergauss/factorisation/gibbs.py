@@ -4,7 +4,7 @@ One sweep draws, in turn: all users' biases and factors given the items' (`norma
 these and once along with them (`interweaving`, `spectral_prior`), variances and scales, and the noise of each user
 (`noise`); the same for items; the mean mu and the noise's precision tau; steps along directions that predictions do not
 see (`moves`); and users' moods, where days are told (`moods`). Under the ordered probit the ratings' latent values and
-the thresholds come last (`grades`).
+the thresholds come last (`grades`), after their common scale (`stretching`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from hypergauss.factorisation.normal_equations import (
 )
 from hypergauss.factorisation.ratings import View
 from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
+from hypergauss.factorisation.stretching import stretch
 
 #: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all
 #: columns awake, which they are slow to become one by one.
@@ -277,6 +278,7 @@ def _draw_grades(problem: Problem, state: State, rng: np.random.Generator) -> St
     assert problem.grades is not None
     assert state.cuts is not None
     eta = problem.fitted(state) + problem.moods(state)
+    state, eta = stretch(problem, state, eta, rng)
     return state._replace(cuts=problem.grades.draw(state.cuts, eta, state.noise, rng))
 
 
