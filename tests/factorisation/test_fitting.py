@@ -150,5 +150,5 @@ def test_the_number_of_factors_grows_with_the_ratings_that_users_and_items_have(
     few = KPMF(draws=1, chains=1, warm_up=0, item_relations=more, random_state=0).fit([0, 0, 1], [0, 1, 1], [1, 2, 3])
     assert few.draws_[0].users.shape[2] - 1 == 1
     assert KPMF(inference="map").fit([0, 0, 1], [0, 1, 1], [1, 2, 3]).mode_.users.shape[1] - 1 == 10
-    with pytest.raises(ValueError, match="`n_factors` must be one of 'auto'. Got 'many'"):
+    with pytest.raises(ValueError, match=r"`n_factors` must be one of 'auto'\. Got 'many'"):
         KPMF("many").fit([0, 0, 1], [0, 1, 1], [1, 2, 3])

@@ -52,7 +52,7 @@ def test_the_mean_is_that_of_the_dense_system(case):
 
 
 def test_draws_have_the_mean_and_covariance_of_the_dense_system(case, rng):
-    problem, conditional, e, (mean, cov) = case
+    _, conditional, _, (mean, cov) = case
     size = 2500
     draws = np.empty((size, len(mean)))
     for row in range(size):

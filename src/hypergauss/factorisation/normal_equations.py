@@ -209,9 +209,9 @@ def system(
 def scattered_noise(gram: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Draw noise of covariance G_i for each vertex, shape (N, K), for blocks of shape (K, K, N).
 
-    It stands for noise of the ratings, sum_j z_j xi_ij, of which there are many more: L_i times K standard normals, with
-    Cholesky's factor G_i = L_i L_i', one column after another. Where ratings are few G_i is singular: a pivot that
-    rounding leaves counts as 0.
+    It stands for noise of the ratings, sum_j z_j xi_ij, of which there are many more: L_i times K standard normals,
+    with Cholesky's factor G_i = L_i L_i', one column after another. Where ratings are few G_i is singular: a pivot
+    that rounding leaves counts as 0.
     """
     size = len(gram)
     noise = np.zeros((size, gram.shape[2]), gram.dtype)
