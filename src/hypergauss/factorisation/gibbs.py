@@ -276,9 +276,8 @@ def _draw_moods(problem: Problem, state: State, rng: np.random.Generator) -> Sta
 
 def _draw_grades(problem: Problem, state: State, rng: np.random.Generator) -> State:
     assert problem.grades is not None
+    state, eta = stretch(problem, state, problem.fitted(state) + problem.moods(state), rng)
     assert state.cuts is not None
-    eta = problem.fitted(state) + problem.moods(state)
-    state, eta = stretch(problem, state, eta, rng)
     return state._replace(cuts=problem.grades.draw(state.cuts, eta, state.noise, rng))
 
 

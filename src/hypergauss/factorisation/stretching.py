@@ -2,7 +2,8 @@ r"""All of an ordered probit's latent scale at once: thresholds and predictors t
 
 Where ratings have a value, the noise's precision is drawn given all else. An ordered probit has noise of precision 1,
 and what stands for it is how far thresholds and predictors reach together: given either, the other is known to half
-a percent, so that drawn in turn both creep. With latent values integrated out, a step of Metropolis on log c moves both:
+a percent, so that drawn in turn both creep. With latent values integrated out, a step of Metropolis on log c moves
+both:
 
     log p(r | c b, c eta) - log p(r | b, eta) + log p(c b) - log p(b) + (m + 1) log c - (c^2 - 1) / 2 sum alpha^2,
 
