@@ -18,6 +18,7 @@ from hypergauss.factorisation.moods import MOOD_RATE, MOOD_SHAPE, Moods
 from hypergauss.factorisation.moves import Moving, balance_scales, trade_means, turn_columns
 from hypergauss.factorisation.noise import NOISE_RATE, NOISE_SHAPE, SHAPES, Precisions
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Grid, Hyperparameters
+from hypergauss.factorisation.stretching import stretch
 from tests.factorisation.problems import make_problem
 
 NU, LENGTHSCALE = (axis.ravel() for axis in np.meshgrid([1.0, 6.0], np.linspace(1.0, 5.0, 9), indexing="ij"))
@@ -144,6 +145,31 @@ def rated(rng, *, graded):
             return state._replace(cuts=Cuts(y, cut)), PROBLEM._replace(grades=grades)
         if 0.2 < y.std() < 20:
             return state, PROBLEM._replace(values=y)
+
+
+def test_stretching_leaves_parameters_and_grades_distributed_as_they_were(rng):
+    """Of four ratings: they say so little of the scale that the prior decides with them."""
+    size, before, after, stayed = 800, [], [], 0
+
+    def few_grades():
+        state, place = from_prior(rng, tau=1.0), slice(4)
+        y, cut = latent(state, rng)[place], 3.0 * rng.standard_normal(1)
+        label = (y > cut[0]).astype(int)
+        grades = Grades(np.arange(2.0), label, TABLE.user[place], TABLE.item[place], np.dtype(float))
+        return state._replace(cuts=Cuts(y, cut)), PROBLEM._replace(grades=grades)
+
+    for _ in range(size):
+        before.append(summaries(few_grades()[0]))
+        state, problem = few_grades()
+        eta = (problem.fitted(state) + problem.moods(state))[:4]
+        for _ in range(8):
+            moved, stretched = stretch(problem, state, eta, rng)
+            stayed += moved is state
+            state, eta = moved, stretched
+        assert np.allclose((problem.fitted(state) + problem.moods(state))[:4], eta)
+        after.append(summaries(state))
+    assert 0.05 < stayed / (8 * size) < 0.9
+    assert least_p(before, after) > 1e-3
 
 
 @pytest.mark.parametrize("graded", [False, True])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from hypergauss import KPMF, select_inducing_vertices
+from hypergauss import KPMF, Hypergraph, select_inducing_vertices
 from hypergauss.exceptions import SamplingWarning
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.chains import check_schedule, sample
@@ -139,3 +139,16 @@ def test_scales_that_few_ratings_leave_open_do_not_run_away(ratings, draws, seed
     assert (mean <= max(ratings[2])).all()
     assert (std < 10.0).all()
     assert max(float(kept.variance.max()) for kept in model.draws_) < 1e20
+
+
+def test_the_number_of_factors_grows_with_the_ratings_that_users_and_items_have():
+    user, item = (axis.ravel() for axis in np.indices((8, 32)))
+    model = KPMF(draws=1, chains=1, warm_up=0, random_state=0).fit(user, item, 1.0 + (user + item) % 5)
+    assert model.draws_[0].users.shape[2] - 1 == 3  # 1 + 256 / (9 sqrt(8 * 32))
+    # Items that only a relation knows have no ratings.
+    more = {"kind": Hypergraph.from_edges({"all": range(200)})}
+    few = KPMF(draws=1, chains=1, warm_up=0, item_relations=more, random_state=0).fit([0, 0, 1], [0, 1, 1], [1, 2, 3])
+    assert few.draws_[0].users.shape[2] - 1 == 1
+    assert KPMF(inference="map").fit([0, 0, 1], [0, 1, 1], [1, 2, 3]).mode_.users.shape[1] - 1 == 10
+    with pytest.raises(ValueError, match=r"`n_factors` must be one of 'auto'\. Got 'many'"):
+        KPMF("many").fit([0, 0, 1], [0, 1, 1], [1, 2, 3])

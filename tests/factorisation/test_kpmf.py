@@ -124,9 +124,9 @@ def test_a_seed_gives_the_same_draws_with_any_number_of_threads(straight):
 
 
 def test_single_and_double_precision_predict_alike():
-    options = {"kernel": "independent", "warm_up": 40, "draws": 60, "chains": 1}
+    options = {"kernel": "independent", "warm_up": 40, "draws": 240, "chains": 1}  # with 60, chance has 0.85 to 0.99
     single, double = fitted(**options), fitted(**options, precision="double", tolerance=1e-8)
-    assert np.corrcoef(double.predict(USERS, ITEMS), single.predict(USERS, ITEMS))[0, 1] > 0.97
+    assert np.corrcoef(double.predict(USERS, ITEMS), single.predict(USERS, ITEMS))[0, 1] > 0.98
 
 
 def test_parameters_follow_scikit_learn(model):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.factorisation import normal_equations
@@ -51,11 +52,11 @@ def test_the_mean_is_that_of_the_dense_system(case):
 
 
 def test_draws_have_the_mean_and_covariance_of_the_dense_system(case, rng):
-    problem, conditional, e, (mean, cov) = case
+    _, conditional, _, (mean, cov) = case
     size = 2500
     draws = np.empty((size, len(mean)))
     for row in range(size):
-        noise = scattered_noise(problem.views[0].pattern, e[:, :2], TAU, rng)
+        noise = scattered_noise(conditional.gram, rng)
         draws[row] = conditional.draw(noise, 1e-10, rng).factors.ravel()
     z = (draws.mean(axis=0) - mean) / np.sqrt(cov.diagonal() / size)
     assert np.abs(z).max() < 4.5
@@ -135,3 +136,20 @@ def test_what_the_rough_part_leaves_is_that_of_the_inverse(rng, dtype):
     found = left_by_rough(gram.transpose(1, 2, 0).astype(dtype), rho.astype(dtype)).transpose(2, 0, 1)
     size = np.sqrt(np.einsum("nk,nl->nkl", *2 * (np.einsum("nkk->nk", expected),)))
     assert (np.abs(found - expected) / size).max() < 2000 * np.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_noise_of_a_vertex_has_the_covariance_of_its_ratings_sums(rng, dtype):
+    z = rng.standard_normal((5, 4))
+    z[3] = 2.0 * z[2]
+    # Of no rating, one, two that say the same of two directions, and more than there are columns.
+    blocks = np.stack([0.0 * np.eye(4), np.outer(z[0], z[0]), z[2:4].T @ z[2:4], 1e4 * z.T @ z])
+    count = 40_000
+    gram = np.repeat(blocks, count, axis=0).transpose(1, 2, 0).astype(dtype)
+    noise = scattered_noise(gram, rng).astype(float).reshape(4, count, 4)
+    assert noise.dtype == np.float64
+    for block, draws in zip(blocks, noise, strict=True):
+        found = draws.T @ draws / count
+        spread = np.sqrt((block**2 + np.outer(block.diagonal(), block.diagonal())) / count)
+        assert (np.abs(found - block) <= 5.0 * spread).all()
+        assert np.allclose(draws @ scipy.linalg.null_space(block, rcond=1e-6), 0.0, atol=2e-3)

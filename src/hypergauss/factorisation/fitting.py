@@ -28,8 +28,24 @@ PRECISIONS = {"single": np.float32, "double": np.float64}
 _BETA = 0.01
 #: Eigenvectors kept unless told: on MovieLens, more change neither the error nor the density.
 _AUTO_RANK = 100
+#: Factors at most unless told, and for so many ratings, in the mean, of a user and of an item one more.
+_MOST_FACTORS, _RATINGS_A_FACTOR = 10, 9.0
 #: The mode is found with systems solved at least this well.
 MODE_TOLERANCE = 1e-4
+
+
+def number_of_factors(asked: int | str, table: Ratings, inference: str) -> int:
+    """Return D: as asked, or under "auto" 1 + n / (9 sqrt(N M)), rounded, of those that n ratings are of; at most 10.
+
+    Ratings tell the k-th factor from noise if its share of their variance is more than sqrt(N M) / n of the noise's.
+    Shares fall as 1 / k, and a last one that is hardly told makes chains slow (docs/theory/factorisation.md).
+    """
+    if not isinstance(asked, str):
+        return asked
+    if inference == "map":
+        return _MOST_FACTORS
+    rated = float(len(np.unique(table.user))) * len(np.unique(table.item))
+    return min(1 + round(len(table.values) / (_RATINGS_A_FACTOR * float(np.sqrt(rated)))), _MOST_FACTORS)
 
 
 def gibbs_problem(

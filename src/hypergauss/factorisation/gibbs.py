@@ -4,7 +4,7 @@ One sweep draws, in turn: all users' biases and factors given the items' (`norma
 these and once along with them (`interweaving`, `spectral_prior`), variances and scales, and the noise of each user
 (`noise`); the same for items; the mean mu and the noise's precision tau; steps along directions that predictions do not
 see (`moves`); and users' moods, where days are told (`moods`). Under the ordered probit the ratings' latent values and
-the thresholds come last (`grades`).
+the thresholds come last (`grades`), after their common scale (`stretching`).
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from hypergauss.factorisation.normal_equations import (
 )
 from hypergauss.factorisation.ratings import View
 from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
+from hypergauss.factorisation.stretching import stretch
 
 #: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all
 #: columns awake, which they are slow to become one by one.
@@ -119,10 +120,14 @@ class Problem(NamedTuple):
         """Return the ratings, or their latent values."""
         return self.values if state.cuts is None else state.cuts.latent
 
-    def moods(self, state: State) -> np.ndarray:
+    def moods(self, state: State) -> np.ndarray | float:
         """Return m_id of every rating, in the type of ratings; 0 where days are not told."""
+        return 0.0 if self.days is None else state.moods.each[self.days].astype(self.values.dtype)
+
+    def without_moods(self, state: State) -> np.ndarray:
+        """Return what rows of users and items are to explain of the ratings, or of their latent values."""
         values = self.response(state)
-        return np.zeros_like(values) if self.days is None else state.moods.each[self.days].astype(values.dtype)
+        return values if self.days is None else values - self.moods(state)
 
 
 def start(problem: Problem, rng: np.random.Generator) -> State:
@@ -177,11 +182,10 @@ def _draw_factors(
     other, view, free = 1 - own, problem.views[own], problem.free
     e = features(_factors(problem.sides[other], state.coordinates[other]))
     weights = state.noise[other].each
-    equations = normal_equations(view.pattern, view.table(problem.response(state) - problem.moods(state)), e, weights)
+    equations = normal_equations(view.pattern, view.table(problem.without_moods(state)), e, weights)
     precision = state.precision * state.noise[own].each
     conditional = system(equations, columns, mean=state.mean, precision=precision, free=free)
-    scaled = np.sqrt(weights).astype(e.dtype)[:, None] * e[:, free]
-    noise = scattered_noise(view.pattern, scaled, precision, rng)
+    noise = scattered_noise(conditional.gram, rng)
     return _Conditional(equations, conditional, conditional.draw(noise, problem.tolerance, rng))
 
 
@@ -272,8 +276,8 @@ def _draw_moods(problem: Problem, state: State, rng: np.random.Generator) -> Sta
 
 def _draw_grades(problem: Problem, state: State, rng: np.random.Generator) -> State:
     assert problem.grades is not None
+    state, eta = stretch(problem, state, problem.fitted(state) + problem.moods(state), rng)
     assert state.cuts is not None
-    eta = problem.fitted(state) + problem.moods(state)
     return state._replace(cuts=problem.grades.draw(state.cuts, eta, state.noise, rng))
 
 

@@ -114,7 +114,7 @@ class Grades(NamedTuple):
         spread[1:] /= np.diff(self.start_thresholds())
         proposed = _from_coordinates(_coordinates(thresholds) + spread * rng.standard_normal(len(spread)))
         found = self.log_likelihood(proposed, eta, root)
-        gain = found - reached + _log_prior(proposed) - _log_prior(thresholds)
+        gain = found - reached + log_prior(proposed) - log_prior(thresholds)
         return (proposed, found) if np.log(rng.random()) < gain else (thresholds, reached)
 
 
@@ -152,6 +152,6 @@ def _from_coordinates(t: np.ndarray) -> np.ndarray:
     return t[0] + np.concatenate([[0.0], np.cumsum(np.exp(t[1:]))])
 
 
-def _log_prior(thresholds: np.ndarray) -> float:
-    """Return the log density in the coordinates, normal in each."""
+def log_prior(thresholds: np.ndarray) -> float:
+    """Return the log density of thresholds in their coordinates, normal in each."""
     return float(-0.5 * ((_coordinates(thresholds) / THRESHOLD_SPREAD) ** 2).sum())

@@ -18,7 +18,7 @@ from hypergauss.factorisation.answers import RandomState
 from hypergauss.factorisation.chains import check_schedule, sample
 from hypergauss.factorisation.checkpoints import Checkpoint, fingerprint
 from hypergauss.factorisation.convergence import worst_rhat
-from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem, progress
+from hypergauss.factorisation.fitting import fixed_kernels, gibbs_problem, mode_problem, number_of_factors, progress
 from hypergauss.factorisation.grounds import make_grounds
 from hypergauss.factorisation.growth import Growth
 from hypergauss.factorisation.implicit import check_given, with_unobserved
@@ -65,8 +65,9 @@ class KPMF(Growth, BaseEstimator):
 
     Parameters
     ----------
-    n_factors : int
-        D, the length of u_i and w_j.
+    n_factors : int or "auto"
+        D, the length of u_i and w_j. "auto" takes 1 + n / (9 sqrt(N M)), rounded and at most 10, where N users and M
+        items have n ratings: fewer ratings tell fewer factors from noise. For "map" it is 10.
     inference : {"gibbs", "map"}
         See above.
     likelihood : {"gaussian", "ordinal", "implicit"}
@@ -170,7 +171,7 @@ class KPMF(Growth, BaseEstimator):
 
     def __init__(
         self,
-        n_factors: int = 10,
+        n_factors: int | str = "auto",
         *,
         inference: str = "gibbs",
         likelihood: str = "gaussian",
@@ -297,7 +298,7 @@ class KPMF(Growth, BaseEstimator):
         problem, scale = gibbs_problem(
             table,
             relations,
-            n_factors=self.n_factors,
+            n_factors=number_of_factors(self.n_factors, table, self.inference),
             likelihood=self.likelihood,
             noise=self.noise,
             kernel=self.kernel,
@@ -341,7 +342,7 @@ class KPMF(Growth, BaseEstimator):
             table,
             kernels,
             seeds[:2],
-            n_factors=self.n_factors,
+            n_factors=number_of_factors(self.n_factors, table, self.inference),
             biases=self.biases,
             mean=self.mean,
             inducing=self.inducing,

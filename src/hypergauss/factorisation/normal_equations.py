@@ -14,7 +14,7 @@ P^-1 P P^-1 = P^-1. Items are drawn likewise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +26,8 @@ from hypergauss.solvers.conjugate_gradients import joint_conjugate_gradients
 
 #: Some ten steps are usual, and where rounding stops the descent in single precision, more of them do not help.
 _MOST_STEPS = {np.dtype(np.float32): 100, np.dtype(np.float64): 1000}
-#: Blocks that are worked on at once: they stay in the processor's cache.
-_PART = 512
+#: Numbers of the blocks that are worked on at once: they stay in the processor's cache.
+_PART = 1 << 16
 
 
 class NormalEquations(NamedTuple):
@@ -176,7 +176,7 @@ class System:
             precondition=preconditioner,
             start=start,
         )
-        return found.x if found.worst <= tolerance else None
+        return found.x if found.residual <= tolerance else None
 
 
 def left_by_rough(gram: np.ndarray, rho: np.ndarray) -> np.ndarray:
@@ -186,8 +186,7 @@ def left_by_rough(gram: np.ndarray, rho: np.ndarray) -> np.ndarray:
     g / (1 + rho_k^2 g_k), in which nothing cancels.
     """
     left = gram.copy()
-    for first in range(0, left.shape[2], _PART):
-        part = left[:, :, first : first + _PART]
+    for part in _parts(left):
         for k, square in enumerate(rho**2):
             row = part[k].copy()
             whole = 1.0 + square * row[k]
@@ -207,14 +206,30 @@ def system(
     return System(columns, tau * gram[free[:, None], free], tau[:, None] * linear)
 
 
-def scattered_noise(
-    pattern: sp.csr_array, z: np.ndarray, precision: float | np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Draw sqrt(tau_i) sum_j z_j xi_ij for each vertex, xi one standard normal a rating: noise of covariance G_i.
+def scattered_noise(gram: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw noise of covariance G_i for each vertex, shape (N, K), for blocks of shape (K, K, N).
 
-    Where items have weights h_j, z_j is to be sqrt(h_j) times what they multiply.
+    It stands for noise of the ratings, sum_j z_j xi_ij, of which there are many more: L_i times K standard normals,
+    with Cholesky's factor G_i = L_i L_i', one column after another. Where ratings are few G_i is singular: a pivot
+    that rounding leaves counts as 0.
     """
-    white = rng.standard_normal(pattern.nnz, dtype=z.dtype)
-    table = sp.csr_array((white, pattern.indices, pattern.indptr), shape=pattern.shape)
-    tau = np.broadcast_to(np.asarray(precision, z.dtype), len(pattern.indptr) - 1)
-    return np.sqrt(tau)[:, None] * (table @ z)
+    size = len(gram)
+    noise = np.zeros((size, gram.shape[2]), gram.dtype)
+    white = rng.standard_normal(noise.shape, dtype=gram.dtype)
+    left = gram.copy()
+    for part, own, drawn in zip(_parts(left), _parts(noise), _parts(white), strict=True):
+        rounding = size * np.finfo(gram.dtype).eps * np.einsum("kkn->kn", part)
+        for k in range(size):
+            is_known = part[k, k] > rounding[k]
+            root = np.sqrt(np.where(is_known, part[k, k], 1.0))
+            column = np.where(is_known, part[k, k:] / root, 0.0)
+            own[k:] += column * drawn[k]
+            part[k + 1 :, k + 1 :] -= column[1:, None] * column[1:]
+    return np.ascontiguousarray(noise.T)
+
+
+def _parts(blocks: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield views of some vertices' numbers at once, the last axis, as many for blocks as for their rows."""
+    step = max(_PART // len(blocks) ** 2, 1)
+    for first in range(0, blocks.shape[-1], step):
+        yield blocks[..., first : first + step]

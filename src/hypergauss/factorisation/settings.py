@@ -69,7 +69,10 @@ _NEEDS = {
 
 def check_settings(settings: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
     """Refuse parameters that break a rule, or that would not act; ``usual`` are those of a `KPMF` left as it is."""
-    _checks.count("n_factors", settings["n_factors"])
+    if isinstance(settings["n_factors"], str):
+        _checks.one_of("n_factors", settings["n_factors"], ("auto",))
+    else:
+        _checks.count("n_factors", settings["n_factors"])
     for name, choices in _CHOICES.items():
         _checks.one_of(name, settings[name], choices)
     for name in ("biases", "show_progress"):

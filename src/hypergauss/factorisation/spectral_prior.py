@@ -261,7 +261,7 @@ class Side:
         q += (by_relation / hyper.weights[:, None]).sum(axis=0)
         levels = (portrait.levels[:, :-1] ** 2).sum(axis=0) / squares
         log_p = self.modes.log_weights[:, None] - self.shape * np.log(RATE + 0.5 * q)
-        point = (log_p + rng.gumbel(size=log_p.shape)).argmax(axis=0)  # the place of the largest is a draw
+        point = _drawn(log_p, rng)
         chosen = q[point, np.arange(q.shape[1])]
         variance = (RATE + 0.5 * chosen) / rng.gamma(self.shape, size=len(chosen))
         level_variance = (RATE + 0.5 * levels) / rng.gamma(SHAPE + 0.5 * self.num_levels, size=len(chosen))
@@ -287,6 +287,12 @@ class Side:
         sums = np.zeros((len(self.relations.names), effects.shape[1]))
         np.add.at(sums, self.relations.owner, effects.astype(np.float64) ** 2)
         return sums
+
+
+def _drawn(log_p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw a row for each column, by probabilities known up to a factor."""
+    whole = np.cumsum(np.exp(log_p - log_p.max(axis=0)), axis=0)
+    return (whole <= rng.random(log_p.shape[1]) * whole[-1]).sum(axis=0)
 
 
 def _constant(levels: sp.csr_array, num_coordinates: int) -> np.ndarray:

@@ -181,6 +181,14 @@ def conjugate_gradients(
     return Solution(blocks.settle(whole), residuals, step, *_tridiagonal(alphas[:, :step], betas[:, :step]))
 
 
+class JointSolution(NamedTuple):
+    """The solution of one system of any shape, what it leaves relative to the right-hand side, and the steps taken."""
+
+    x: np.ndarray
+    residual: float
+    iterations: int
+
+
 def joint_conjugate_gradients(
     product: Product,
     rhs: np.ndarray,
@@ -189,27 +197,41 @@ def joint_conjugate_gradients(
     max_iterations: int,
     precondition: Product,
     start: np.ndarray | None = None,
-) -> Solution:
+) -> JointSolution:
     """Solve one system whose unknowns are all numbers of an array, until r' M r <= tolerance^2 b' M b.
 
     Unlike the columns of `conjugate_gradients`, which are systems of their own, the columns of ``rhs`` meet in the
-    product. Arguments are as there, for arrays of NumPy of any shape and precision, which is that of the solution; it
-    has one residual.
+    product. Arguments are as there, for arrays of NumPy of any shape and precision, which is that of the solution.
+    Systems are small and many, so that nothing is kept but what the next step needs. The residual is NaN, or more than
+    the tolerance, where the arithmetic has come to an end.
     """
+    x = np.zeros_like(rhs) if start is None else start.copy()
+    r = rhs.copy() if start is None else rhs - product(start)
+    z = precondition(r)
+    rz = _inner(r, z)
+    of_rhs = rz if start is None else _inner(rhs, precondition(rhs))
+    scale = np.sqrt(of_rhs) if of_rhs > 0 else 1.0
+    residual, step = np.sqrt(max(rz, 0.0)) / scale, 0
+    p = z.copy()
+    while not residual <= tolerance and step < max_iterations:
+        image = product(p)
+        curvature = _inner(p, image)
+        if not curvature > 0:
+            break
+        alpha = rz / curvature
+        x += alpha * p
+        r -= alpha * image
+        z = precondition(r)
+        before, rz = rz, _inner(r, z)
+        residual = np.sqrt(max(rz, 0.0)) / scale
+        step += 1
+        p *= rz / before if before > 0 else 0.0
+        p += z
+    return JointSolution(x, float(residual), step)
 
-    def flat(function: Product) -> Product:
-        return lambda column: function(column.reshape(rhs.shape)).reshape(-1, 1)
 
-    solution = conjugate_gradients(
-        flat(product),
-        rhs.reshape(-1, 1),
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-        precondition=flat(precondition),
-        start=None if start is None else start.reshape(-1, 1),
-        in_preconditioned_norm=True,
-    )
-    return solution._replace(x=solution.x.reshape(rhs.shape))
+def _inner(X: np.ndarray, Y: np.ndarray) -> float:
+    return float(np.vdot(X, Y))
 
 
 def _identity(X: Block) -> Block:

@@ -154,7 +154,7 @@ def _check_kpmf(held: KPMF) -> None:
     fits &= all(part.min(initial=0) >= 0 for part in (table.user, table.item))
     fits &= table.user.max(initial=-1) < shape[0] and table.item.max(initial=-1) < shape[1]
     if held.inference == "gibbs":
-        columns = held.n_factors + 1
+        columns = held.draws_[0].users.shape[2] if held.draws_ else 0
         for chain in held.draws_:
             draws = len(chain.mean)
             fits &= chain.users.shape == (draws, shape[0], columns) and chain.items.shape == (draws, shape[1], columns)
