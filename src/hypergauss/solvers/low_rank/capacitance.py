@@ -8,16 +8,12 @@ weights; then by LU, and everything still holds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
 from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from hypergauss.exceptions import NumericalError
-
-#: Multiplies a vector.
-Product = Callable[[np.ndarray], np.ndarray]
 
 #: Weights below zero by no more than this share of the largest are zero but for rounding.
 _ROUNDING = 1e-12
@@ -46,8 +42,8 @@ class Capacitance(ABC):
         """Return the diagonal of P G = G - G C G."""
 
     @abstractmethod
-    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
-        """Return the diagonal of F C F', shape (n,), and a function that multiplies by F C F'."""
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return F C, shape (n, r), and the diagonal of F C F', shape (n,)."""
 
     def matrix(self) -> np.ndarray:
         """Return C itself."""
@@ -123,9 +119,10 @@ class _ByCholesky(Capacitance):
             found[small] = own[small] - np.einsum("ij,ij->j", T, T)
         return found
 
-    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T = dtrtrs(self._factor, (F * self._root).T, lower=1, overwrite_b=1)[0]  # T'T = F C F'
-        return np.einsum("rn,rn->n", T, T), lambda x: T.T @ (T @ x)
+        diagonal = np.einsum("rn,rn->n", T, T)
+        return dtrtrs(self._factor, T, lower=1, trans=1, overwrite_b=1)[0].T * self._root, diagonal
 
 
 class _ByLU(Capacitance):
@@ -155,9 +152,9 @@ class _ByLU(Capacitance):
     def reduced_diagonal(self) -> np.ndarray:
         return (self._P * self._G.T).sum(axis=1)
 
-    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         FC = F @ self.matrix()
-        return np.einsum("nr,nr->n", FC, F), lambda x: FC @ (F.T @ x)
+        return FC, np.einsum("nr,nr->n", FC, F)
 
 
 def _failed(size: int) -> str:

@@ -7,6 +7,7 @@ With h = b / (1 + rho b) for precisions b, M = I + R F' diag(h) F R, R = W^1/2, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,19 +16,20 @@ from scipy.linalg.lapack import dtrtrs
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels.base import Structure
 from hypergauss.solvers.base import Marginals, relative_sites
-from hypergauss.solvers.low_rank.capacitance import Capacitance, Product, capacitance, root_of
+from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance, root_of
 from hypergauss.solvers.sites import NaturalSites
 
 
 class LatentInFeatures(NamedTuple):
-    """As `ConditionedLatent`, with the system it was found by and h."""
+    """As `ConditionedLatent`, with the system it was found by, h, and F C with the diagonal of F C F'."""
 
     centred: np.ndarray
     variance: np.ndarray
     log_partition: float
-    smooth: Product
+    smooth: Callable[[np.ndarray], np.ndarray]
     system: Capacitance
     h: np.ndarray
+    spread: tuple[np.ndarray, np.ndarray]
 
 
 def condition_in_features(
@@ -38,16 +40,16 @@ def condition_in_features(
     keep = _kept(rho, precision)
     h = precision * keep
     system = capacitance((F.T * h) @ F, structure.weights)
-    spread, product = system.spread(F)
+    FC, diagonal = system.spread(F)
     own = keep * rho
 
     def smooth(x: np.ndarray) -> np.ndarray:
-        return keep * product(keep * x) + own * x
+        return keep * (FC @ (F.T @ (keep * x))) + own * x
 
     centred = smooth(relative)
     log_det = system.log_det - float(np.log(keep).sum())
     log_z = (float(relative @ centred) - log_det) / 2
-    return LatentInFeatures(centred, keep**2 * spread + own, log_z, smooth, system, h)
+    return LatentInFeatures(centred, keep**2 * diagonal + own, log_z, smooth, system, h, (FC, diagonal))
 
 
 def marginals_in_features(F: np.ndarray, structure: Structure, mean: np.ndarray, sites: NaturalSites) -> Marginals:
