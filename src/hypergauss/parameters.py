@@ -242,12 +242,11 @@ def transferred(model: Model, other: Parametrised) -> Model:
     return with_values(model, [(slot.path, np.asarray(known[slot.name])) for slot in alike])
 
 
-def moved_as(model: Model, pattern: Parametrised, other: Parametrised) -> Model:
-    """Return a model with the values that another has for those hyperparameters that are free in a pattern."""
-    free = {slot.name for slot in slots(pattern)}
-    known = {slot.name: slot.value for slot in slots(other, free_only=False)}
+def moved_as(model: Model, other: Parametrised) -> Model:
+    """Return a model with the values that another has for those hyperparameters that are free in it."""
+    free = {slot.name: slot.value for slot in slots(other)}
     moved = (slot for slot in slots(model, free_only=False) if slot.name in free)
-    return with_values(model, [(slot.path, np.asarray(known[slot.name])) for slot in moved])
+    return with_values(model, [(slot.path, np.asarray(free[slot.name])) for slot in moved])
 
 
 def bounds(model: Parametrised) -> np.ndarray:

@@ -9,10 +9,9 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.tasks import Attempt, Task
-from hypergauss.exceptions import NumericalError
 from hypergauss.learning.curvature import Curvature, curvature_at
 from hypergauss.learning.priors import log_prior, match_priors
-from hypergauss.learning.search import Penalised
+from hypergauss.learning.search import Penalised, value_at
 
 #: Exponents of less posterior probability than this are left out, and the lightest points that weigh less together.
 _NEGLIGIBLE, _WEIGHTLESS = 0.02, 0.01
@@ -103,12 +102,9 @@ def _moved(task: Task, attempt: Attempt, offset: np.ndarray) -> tuple[Attempt, f
     limits = parameters.bounds(template)
     theta = np.clip(parameters.pack(template) + offset, limits[:, 0], limits[:, 1])
     model = parameters.unpack(template, theta)
-    objective, priors = task.objective(attempt.solver, model, attempt.learned.state), task.priors_for(model)
-    try:
-        height = Penalised(objective, model, priors).value(theta)
-    except NumericalError:
-        height = -np.inf
-    evidence = height - log_prior(model, match_priors(model, priors))
+    objective = task.objective(attempt.solver, model, attempt.learned.state)
+    evidence = value_at(objective, model)
+    height = evidence + log_prior(model, match_priors(model, task.priors_for(model)))
     learned = attempt.learned._replace(model=model, log_evidence=evidence, objective=height, state=objective.state)
     return Attempt(learned, attempt.solver), height
 
