@@ -292,7 +292,7 @@ class Standardised(Kernel):
         of_weights = adjoint.weights[:rank]
         s = variance * adjoint.remainder * found.scale**2 * found.background
         if of_features is not None:
-            s = s + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale / 2
+            s = s + np.einsum("nr,nr->n", of_features[:, :rank], inputs.vectors) * found.scale / 2
         of_own = variance * adjoint.remainder * found.own
         excess = np.maximum(found.ratio, 1.0)
         total = 1 - found.share + found.share * excess
@@ -379,10 +379,14 @@ class Standardised(Kernel):
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
-        squares, trivial = self.typical_squares
-        typical_v = squares @ weights + background
-        typical = Typical.of(self.evenness, weights, typical_v, typical_v + trivial * weights[:1].sum())
-        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, typical)
+        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, self._typical)
+
+    @cached_property
+    def _typical(self) -> Typical:
+        known, background = self.part.values_on_spectrum()
+        weights, (squares, trivial) = known - background, self.typical_squares
+        v = squares @ weights + background
+        return Typical.of(self.evenness, weights, v, v + trivial * weights[:1].sum())
 
     def _estimated_parts(self) -> Parts:
         """Return the parts of all vertices, of a filter that falls, without eigenvectors."""

@@ -45,15 +45,9 @@ class Capacitance(ABC):
     def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F C, shape (n, r), and the diagonal of F C F', shape (n,)."""
 
+    @abstractmethod
     def matrix(self) -> np.ndarray:
         """Return C itself."""
-        C = self.times(np.eye(self.size))
-        return (C + C.T) / 2
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """The number r of features."""
 
 
 def capacitance(G: np.ndarray, weights: np.ndarray) -> Capacitance:
@@ -88,10 +82,6 @@ class _ByCholesky(Capacitance):
             raise NumericalError(_failed(len(G)))
         self.log_det = 2 * float(np.log(roots).sum())
 
-    @property
-    def size(self) -> int:
-        return len(self._root)
-
     def times(self, b: np.ndarray) -> np.ndarray:
         inner = dtrtrs(self._factor, self._root[:, None] * b, lower=1)[0]
         return self._root[:, None] * dtrtrs(self._factor, inner, lower=1, trans=1)[0]
@@ -119,6 +109,10 @@ class _ByCholesky(Capacitance):
             found[small] = own[small] - np.einsum("ij,ij->j", T, T)
         return found
 
+    def matrix(self) -> np.ndarray:
+        T = dtrtri(self._factor, lower=1)[0] * self._root
+        return T.T @ T
+
     def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T = dtrtrs(self._factor, (F * self._root).T, lower=1, overwrite_b=1)[0]  # T'T = F C F'
         diagonal = np.einsum("rn,rn->n", T, T)
@@ -139,10 +133,6 @@ class _ByLU(Capacitance):
         self.log_det = float(np.log(np.abs(diagonal)).sum())
         self._P = scipy.linalg.lu_solve((lu, pivots), np.eye(len(G)), check_finite=False)
 
-    @property
-    def size(self) -> int:
-        return len(self._weights)
-
     def times(self, b: np.ndarray) -> np.ndarray:
         return self._weights[:, None] * (self._P @ b)
 
@@ -151,6 +141,10 @@ class _ByLU(Capacitance):
 
     def reduced_diagonal(self) -> np.ndarray:
         return (self._P * self._G.T).sum(axis=1)
+
+    def matrix(self) -> np.ndarray:
+        C = self._weights[:, None] * self._P
+        return (C + C.T) / 2
 
     def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         FC = F @ self.matrix()
