@@ -29,7 +29,8 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.blas import dtrmm, dtrsm
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from hypergauss import parameters
 from hypergauss.exceptions import NumericalError
@@ -68,7 +69,7 @@ class CoupledPropagation(SiteObjective):
         if start is None:
             start = NaturalSites(np.zeros(self._own.shape), self._own.astype(np.float64))
         super().__init__(solver, y, num_latents, start)
-        self._room = np.empty((3, num_latents, len(self.y), len(self.y)))
+        self._room = np.empty((2, num_latents, len(self.y), len(self.y)))
         #: Where the latest evaluation ended, which its gradient begins with.
         self._latest: tuple[LatentModel, NaturalSites, _Coupled] | None = None
 
@@ -150,50 +151,50 @@ class _Factors(NamedTuple):
 
 
 def _condition(K: np.ndarray, sites: NaturalSites, room: np.ndarray) -> _Coupled:
-    """Return the latents given the factors' sites, made in ``room``, shape (3, C, n, n), where E stays.
+    """Return the latents given the factors' sites, made in ``room``, shape (2, C, n, n), where E stays.
 
-    With B_c = I + A_c^1/2 K A_c^1/2, E_c = A_c^1/2 B_c^-1 A_c^1/2 and E_c K = I - A_c^1/2 B_c^-1 A_c^-1/2.
+    With v_c = A_c^-1 s_c, I - E_c K = E_c A_c^-1 gives M u = -(sum of E_c v_c), since the s_c of a vertex add up to 0,
+    and alpha_c = E_c (v_c + u).
     """
     # (C, n), class by class in memory too, as all that is made of them will be.
     nu, a = np.ascontiguousarray(sites.shift.T), np.maximum(sites.precision.T, _LEAST_PRECISION, order="C")
-    EK, E, P = room
     diagonal, classes = np.arange(len(K)), np.arange(len(a))
-    log_dets = _reduce(K, np.sqrt(a), EK, E)
+    E, P = room
+    log_dets = _reduce(K, np.sqrt(a), P, E)
     M = _cholesky(E.sum(axis=0))
     log_dets += 2 * float(np.log(M.diagonal()).sum())
-    np.divide(E, -a[:, None, :], out=EK)
-    EK[:, diagonal, diagonal] += 1.0
+    inverse = dtrtri(M, lower=1)[0]
     total, beta = nu.sum(axis=0), a.sum(axis=0)
     s = total * a / beta - nu
-    u = dtrtrs(M, np.matmul(EK, s[:, :, None]).sum(axis=0), lower=1)[0]
-    u = dtrtrs(M, u, lower=1, trans=1)[0][:, 0]
-    effective = s + a * u
-    alpha = effective - np.matmul(EK, effective[:, :, None])[:, :, 0]
+    v = s / a
+    u = -(inverse @ np.matmul(E, v[:, :, None]).sum(axis=0)[:, 0]) @ inverse
+    alpha = np.matmul(E, (v + u)[:, :, None])[:, :, 0]
     mean = alpha @ K
     # L^-1 E_c K, transposed: what the latents of vertex i have in common are products of the rows P[:, i].
-    np.matmul(EK.transpose(0, 2, 1), dtrtri(M, lower=1)[0].T, out=P)
+    np.divide(E, -a[:, :, None], out=P)
+    P[:, diagonal, diagonal] += 1.0
+    dtrmm(1.0, inverse, P.reshape(-1, len(K)).T, lower=1, overwrite_b=1)
     covariance = np.matmul(P.transpose(1, 0, 2), P.transpose(1, 2, 0))
-    covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,ki->ic", EK, K)
+    covariance[:, classes, classes] += np.einsum("cki,ki->ic", E, K) / a.T
     log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
-    return _Coupled(alpha, mean, E, M, covariance, effective, log_z)
+    return _Coupled(alpha, mean, E, M, covariance, s + a * u, log_z)
 
 
 def _reduce(K: np.ndarray, root: np.ndarray, W: np.ndarray, E: np.ndarray) -> float:
-    """Write W' W, W = L^-1 diag(r) and L L' = I + diag(r) K diag(r), into E for each row r; return log determinants.
+    """Write W W', W = diag(r) L^-1' with L L' = I + diag(r) K diag(r), into E for each row r; return log determinants.
 
-    Their sum, that is; W is where the transpose of W stays.
+    Their sum, that is. With B = L L', that is diag(r) B^-1 diag(r) = (K + diag(r)^-2)^-1.
     """
     diagonal = np.arange(len(K))
-    np.multiply(root[:, :, None], root[:, None, :], out=W)
-    W *= K
-    W[:, diagonal, diagonal] += 1.0
+    np.multiply(root[:, :, None], root[:, None, :], out=E)
+    E *= K
+    E[:, diagonal, diagonal] += 1.0
+    W.fill(0.0)
+    W[:, diagonal, diagonal] = root
     # Matrices and their transposes are one: LAPACK works in place on the latter, whose columns are contiguous.
-    for matrix in W:
-        _cholesky(matrix)
-    log_dets = 2 * float(np.log(W[:, diagonal, diagonal]).sum())
-    for matrix in W:
-        dtrtri(matrix.T, lower=1, overwrite_c=1)
-    W *= root[:, :, None]
+    for B, scaled in zip(E, W, strict=True):
+        dtrsm(1.0, _cholesky(B), scaled.T, lower=1, overwrite_b=1)
+    log_dets = 2 * float(np.log(E[:, diagonal, diagonal]).sum())
     np.matmul(W, W.transpose(0, 2, 1), out=E)
     return log_dets
 
