@@ -29,17 +29,17 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dtrmm, dtrsm
-from scipy.linalg.lapack import dpotrf, dtrtri
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dtrtri
 
 from hypergauss import parameters
-from hypergauss.exceptions import NumericalError
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixing import Mixing, Settling
 from hypergauss.inference.propagation import LEAST_CAVITY, LEAST_GAIN, MOST_STEPS, mixed
 from hypergauss.inference.site_objective import Settled, SiteObjective
 from hypergauss.likelihoods.orthants import hazard, log_mass, matched_sites
 from hypergauss.solvers.base import ExactSolver, Marginals
+from hypergauss.solvers.reduction import Reduction, lower_factor
 from hypergauss.solvers.sites import NaturalSites
 
 #: Precisions stay away from zero by as much as nothing can be told from.
@@ -78,11 +78,11 @@ class CoupledPropagation(SiteObjective):
         return LEAST_GAIN
 
     def settle(self, model: LatentModel) -> Settled:  # noqa: D102
-        K = self.solver.multiply(model.kernel, np.eye(len(self.y)))
+        reduction = self.solver.reduction(model.kernel)
         offset = self._offset(model)
         sites, mixing, settling = self.sites, Mixing(6), Settling(self.tolerance * len(self.y))
         for _ in range(MOST_STEPS):
-            here = _condition(K, sites, self._room)
+            here = _condition(reduction, sites, self._room)
             self._latest = (model, sites, here)
             factors = _factors(here, sites)
             gained = log_mass(factors.mean + offset, factors.variance) - factors.log_mass
@@ -135,7 +135,7 @@ class CoupledPropagation(SiteObjective):
         """Return the latents given sites, as they stand if the latest evaluation ended there."""
         if self._latest is not None and self._latest[0] is model and self._latest[1] is sites:
             return self._latest[2]
-        return _condition(self.solver.multiply(model.kernel, np.eye(len(self.y))), sites, self._room)
+        return _condition(self.solver.reduction(model.kernel), sites, self._room)
 
     def _offset(self, model: LatentModel) -> np.ndarray:
         """Return by how much the prior means move each h, shape (n, C)."""
@@ -150,7 +150,7 @@ class _Factors(NamedTuple):
     log_mass: np.ndarray
 
 
-def _condition(K: np.ndarray, sites: NaturalSites, room: np.ndarray) -> _Coupled:
+def _condition(reduction: Reduction, sites: NaturalSites, room: np.ndarray) -> _Coupled:
     """Return the latents given the factors' sites, made in ``room``, shape (2, C, n, n), where E stays.
 
     With v_c = A_c^-1 s_c, I - E_c K = E_c A_c^-1 gives M u = -(sum of E_c v_c), since the s_c of a vertex add up to 0,
@@ -158,10 +158,10 @@ def _condition(K: np.ndarray, sites: NaturalSites, room: np.ndarray) -> _Coupled
     """
     # (C, n), class by class in memory too, as all that is made of them will be.
     nu, a = np.ascontiguousarray(sites.shift.T), np.maximum(sites.precision.T, _LEAST_PRECISION, order="C")
+    K, (E, P) = reduction.K, room
     diagonal, classes = np.arange(len(K)), np.arange(len(a))
-    E, P = room
-    log_dets = _reduce(K, np.sqrt(a), P, E)
-    M = _cholesky(E.sum(axis=0))
+    log_dets = reduction.into(E, a, P)
+    M = lower_factor(E.sum(axis=0))
     log_dets += 2 * float(np.log(M.diagonal()).sum())
     inverse = dtrtri(M, lower=1)[0]
     total, beta = nu.sum(axis=0), a.sum(axis=0)
@@ -178,35 +178,6 @@ def _condition(K: np.ndarray, sites: NaturalSites, room: np.ndarray) -> _Coupled
     covariance[:, classes, classes] += np.einsum("cki,ki->ic", E, K) / a.T
     log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
     return _Coupled(alpha, mean, E, M, covariance, s + a * u, log_z)
-
-
-def _reduce(K: np.ndarray, root: np.ndarray, W: np.ndarray, E: np.ndarray) -> float:
-    """Write W W', W = diag(r) L^-1' with L L' = I + diag(r) K diag(r), into E for each row r; return log determinants.
-
-    Their sum, that is. With B = L L', that is diag(r) B^-1 diag(r) = (K + diag(r)^-2)^-1.
-    """
-    diagonal = np.arange(len(K))
-    np.multiply(root[:, :, None], root[:, None, :], out=E)
-    E *= K
-    E[:, diagonal, diagonal] += 1.0
-    W.fill(0.0)
-    W[:, diagonal, diagonal] = root
-    # Matrices and their transposes are one: LAPACK works in place on the latter, whose columns are contiguous.
-    for B, scaled in zip(E, W, strict=True):
-        dtrsm(1.0, _cholesky(B), scaled.T, lower=1, overwrite_b=1)
-    log_dets = 2 * float(np.log(E[:, diagonal, diagonal]).sum())
-    np.matmul(W, W.transpose(0, 2, 1), out=E)
-    return log_dets
-
-
-def _cholesky(A: np.ndarray) -> np.ndarray:
-    """Return the lower factor of a matrix of contiguous rows, whose transpose it overwrites."""
-    factor, info = dpotrf(A.T, lower=1, overwrite_a=1)
-    if info != 0:
-        raise NumericalError(
-            "The system of the classes' latents is singular. Likely cause: a variance at the edge of its range."
-        )
-    return factor
 
 
 def _factors(here: _Coupled, sites: NaturalSites) -> _Factors:

@@ -58,7 +58,9 @@ class Typical(NamedTuple):
         """Return the slopes of the mean, given the squares of U and of u; zero where it is none."""
         in_v = self.evened / len(self.v)
         in_t = -evenness * self.v * in_v * self.inverse
-        return MeanSlopes((in_v + in_t) @ squares, in_t @ trivial, (in_v + in_t).sum(), -(self.v * in_v) @ self.log_whole)
+        return MeanSlopes(
+            (in_v + in_t) @ squares, in_t @ trivial, (in_v + in_t).sum(), -(self.v * in_v) @ self.log_whole
+        )
 
 
 class MeanSlopes(NamedTuple):

@@ -195,7 +195,7 @@ class DensePosterior(Posterior):
 
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
         inverse = self._solve(np.eye(len(self.sites.rows)))
-        return leave_one_out(self.sites, self.prior, self._alpha, np.diagonal(inverse))
+        return leave_one_out(self.sites, self._alpha, np.diagonal(inverse))
 
     def _cross(self, rows: np.ndarray) -> np.ndarray:
         return self.prior.kernel.gram(rows, self.sites.rows)

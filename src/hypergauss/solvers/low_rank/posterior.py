@@ -127,7 +127,7 @@ class LowRankPosterior(Posterior):
 
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
         leverage = self._of_coefficients(self.sites.rows)
-        return leave_one_out(self.sites, self.prior, self.dual_weights(), (1 - leverage / self._d) / self._d)
+        return leave_one_out(self.sites, self.dual_weights(), (1 - leverage / self._d) / self._d)
 
     def _of_coefficients(self, rows: np.ndarray) -> np.ndarray:
         """Return the variance of F c at each vertex."""

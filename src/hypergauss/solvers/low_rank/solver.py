@@ -26,11 +26,19 @@ from hypergauss.solvers.base import (
     Prior,
     relative_sites,
 )
-from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance
-from hypergauss.solvers.low_rank.feature_space import condition_in_features, marginals_in_features
+from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance, root_of
+from hypergauss.solvers.low_rank.feature_space import (
+    ReductionInFeatures,
+    condition_in_features,
+    marginals_in_features,
+)
 from hypergauss.solvers.low_rank.features import Shelf, check_rank
 from hypergauss.solvers.low_rank.posterior import LowRankPosterior
+from hypergauss.solvers.reduction import Reduction
 from hypergauss.solvers.sites import NaturalSites, Sites
+
+#: Features that are fewer than this share of the sites make an n x n inverse sooner than a factor of it does.
+_FEW = 0.5
 
 
 class LowRankSolver(ExactSolver):
@@ -173,6 +181,13 @@ class LowRankSolver(ExactSolver):
     def multiply(self, kernel: Kernel, vectors: np.ndarray) -> np.ndarray:  # noqa: D102
         F, (weights, remainder) = self.features(kernel)
         return F @ (weights[:, None] * (F.T @ vectors)) + np.reshape(remainder, (-1, 1)) * vectors
+
+    def reduction(self, kernel: Kernel) -> Reduction:  # noqa: D102
+        F, structure = self.features(kernel)
+        root = root_of(structure.weights)
+        if root is None or len(root) > _FEW * len(F):
+            return super().reduction(kernel)
+        return ReductionInFeatures(F * root, np.broadcast_to(structure.remainder, len(F)))
 
     def pull_back_product(self, kernel: Kernel, left: np.ndarray, right: np.ndarray) -> np.ndarray:  # noqa: D102
         F, (weights, _) = self.features(kernel)
