@@ -172,8 +172,10 @@ def unpack(model: Model, theta: np.ndarray, free: Sequence[Slot] | None = None) 
     ``free`` are the model's `slots`, where one model is filled again and again and they are known.
     """
     free = slots(model) if free is None else free
-    parts = zip(free, split(free, theta), strict=True)
-    found = tuple(slot._replace(value=np.asarray(slot.coordinate.inverse(part))) for slot, part in parts)
+    found = tuple(
+        Slot(name, path, coordinate, np.asarray(coordinate.inverse(part)))
+        for (name, path, coordinate, _), part in zip(free, split(free, theta), strict=True)
+    )
     filled = with_values(model, [(slot.path, slot.value) for slot in found])
     filled.__dict__["_free"] = found  # the same hyperparameters are free
     return filled
@@ -183,8 +185,9 @@ def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
     """Cut the last axis of an array into one part for each hyperparameter, of the hyperparameter's shape."""
     parts, start = [], 0
     for slot in free:
-        parts.append(vector[..., start : start + slot.size].reshape((*vector.shape[:-1], *slot.shape)))
-        start += slot.size
+        end = start + slot.value.size
+        parts.append(vector[..., start:end].reshape((*vector.shape[:-1], *slot.value.shape)))
+        start = end
     return parts
 
 

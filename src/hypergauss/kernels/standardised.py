@@ -316,8 +316,7 @@ class Standardised(Kernel):
         if self.has_activity:
             in_variance = in_variance + self.activity * adjoint.weights[-1]
             in_activity = variance * adjoint.weights[-1]
-        in_part = self.part.pull_back_filter(in_weights, in_background)
-        in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
+        in_part = self.part.pull_back_filter(in_weights, in_background, in_variance)
         in_evenness = -(s + p) @ found.log_whole + in_mean * typical.in_evenness
         own = {"part": in_part, "individuality": in_individuality, "evenness": in_evenness, "activity": in_activity}
         return parameters.gather(self, own)
