@@ -32,8 +32,7 @@ from hypergauss.solvers.low_rank.feature_space import (
     condition_in_features,
     marginals_in_features,
 )
-from hypergauss.solvers.low_rank.features import Shelf, check_rank
-from hypergauss.solvers.low_rank.posterior import LowRankPosterior
+from hypergauss.solvers.low_rank.posterior import LowRankPosterior, Shelf, check_rank
 from hypergauss.solvers.reduction import Reduction
 from hypergauss.solvers.sites import NaturalSites, Sites
 
