@@ -45,5 +45,5 @@ def test_many_features_are_left_to_factors_of_the_covariance():
 
 def test_what_is_no_distribution_is_a_numerical_error():
     E, room = np.empty((2, 1, 2, 2))
-    with pytest.raises(NumericalError, match="classes' latents is singular"):
+    with pytest.raises(NumericalError, match="latents and their sites is singular"):
         Reduction(np.diag([-3.0, 1.0])).into(E, np.ones((1, 2)), room)

@@ -49,6 +49,6 @@ def lower_factor(A: np.ndarray) -> np.ndarray:
     factor, info = dpotrf(A.T, lower=1, overwrite_a=1)
     if info != 0:
         raise NumericalError(
-            "The system of the classes' latents is singular. Likely cause: a variance at the edge of its range."
+            "The system of the latents and their sites is singular. Likely cause: a variance at the edge of its range."
         )
     return factor
