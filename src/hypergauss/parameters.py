@@ -172,8 +172,10 @@ def unpack(model: Model, theta: np.ndarray, free: Sequence[Slot] | None = None) 
     ``free`` are the model's `slots`, where one model is filled again and again and they are known.
     """
     free = slots(model) if free is None else free
-    parts = zip(free, split(free, theta), strict=True)
-    found = tuple(slot._replace(value=np.asarray(slot.coordinate.inverse(part))) for slot, part in parts)
+    found = tuple(
+        Slot(name, path, coordinate, np.asarray(coordinate.inverse(part)))
+        for (name, path, coordinate, _), part in zip(free, split(free, theta), strict=True)
+    )
     filled = with_values(model, [(slot.path, slot.value) for slot in found])
     filled.__dict__["_free"] = found  # the same hyperparameters are free
     return filled
@@ -183,8 +185,9 @@ def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
     """Cut the last axis of an array into one part for each hyperparameter, of the hyperparameter's shape."""
     parts, start = [], 0
     for slot in free:
-        parts.append(vector[..., start : start + slot.size].reshape((*vector.shape[:-1], *slot.shape)))
-        start += slot.size
+        end = start + slot.value.size
+        parts.append(vector[..., start:end].reshape((*vector.shape[:-1], *slot.value.shape)))
+        start = end
     return parts
 
 
@@ -242,12 +245,11 @@ def transferred(model: Model, other: Parametrised) -> Model:
     return with_values(model, [(slot.path, np.asarray(known[slot.name])) for slot in alike])
 
 
-def moved_as(model: Model, pattern: Parametrised, other: Parametrised) -> Model:
-    """Return a model with the values that another has for those hyperparameters that are free in a pattern."""
-    free = {slot.name for slot in slots(pattern)}
-    known = {slot.name: slot.value for slot in slots(other, free_only=False)}
+def moved_as(model: Model, other: Parametrised) -> Model:
+    """Return a model with the values that another has for those hyperparameters that are free in it."""
+    free = {slot.name: slot.value for slot in slots(other)}
     moved = (slot for slot in slots(model, free_only=False) if slot.name in free)
-    return with_values(model, [(slot.path, np.asarray(known[slot.name])) for slot in moved])
+    return with_values(model, [(slot.path, np.asarray(free[slot.name])) for slot in moved])
 
 
 def bounds(model: Parametrised) -> np.ndarray:

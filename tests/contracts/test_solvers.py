@@ -246,6 +246,24 @@ def test_products_with_the_covariance_and_their_gradients(hypergraph, solver, na
     assert np.allclose(solved.pull_back_product(kernel, left, right), expected, rtol=1e-5, atol=1e-6)
 
 
+@every_exact_solver
+@some_kernels
+def test_reductions_are_inverses_of_the_covariance_with_a_diagonal_of_its_own(hypergraph, solver, name, rng):
+    kernel, rows = KERNELS[name](hypergraph), np.sort(ONCE)
+    precision = rng.uniform(0.1, 4.0, (3, len(rows)))
+    precision[0, 0] = 1e-30
+    E, room = np.empty((2, 3, len(rows), len(rows)))
+    found = prepared(kernel, rows, solver).reduction(kernel)
+    log_dets = found.into(E, precision, room)
+    K = kernel.gram(rows, rows)
+    assert np.allclose(found.K, K, atol=ACCURACY[solver])
+    systems = [np.eye(len(K)) + K * a for a in precision]
+    expected = [a[:, None] * np.linalg.inv(system) for a, system in zip(precision, systems, strict=True)]
+    assert np.allclose(E, expected, atol=ACCURACY[solver])
+    expected = sum(np.linalg.slogdet(system)[1] for system in systems)
+    assert log_dets == pytest.approx(expected, abs=len(rows) * ACCURACY[solver])
+
+
 @pytest.mark.parametrize(
     ("solver", "name"),
     [(s, n) for s in SOLVED for n in ("matern", "sum", "product", "matern of whole nu") if n not in CANNOT[s]],

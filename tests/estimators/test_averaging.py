@@ -46,7 +46,7 @@ def over_a_grid(task, attempt, steps=25):
     axes = [np.linspace(c - r, c + r, steps) for c, r in zip(centre, reach, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     points = points[((points > limits[:, 0]) & (points < limits[:, 1])).all(axis=1)]
-    heights = np.array([objective.value(theta) for theta in points])
+    heights = np.array([objective(theta)[0] for theta in points])
     weights = np.exp(heights - heights.max())
     total = np.log(weights.sum() * reach.prod()) + heights.max()
     weights /= weights.sum()

@@ -9,10 +9,9 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.estimators.tasks import Attempt, Task
-from hypergauss.exceptions import NumericalError
 from hypergauss.learning.curvature import Curvature, curvature_at
-from hypergauss.learning.priors import log_prior, match_priors
-from hypergauss.learning.search import Penalised
+from hypergauss.learning.priors import Matched, log_prior, match_priors
+from hypergauss.learning.search import Penalised, value_at
 
 #: Exponents of less posterior probability than this are left out, and the lightest points that weigh less together.
 _NEGLIGIBLE, _WEIGHTLESS = 0.02, 0.01
@@ -70,8 +69,10 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count
     counts = _apportioned(shares / shares.sum(), count)
     found, log_weights, start = [], [], 0
     for number, other in zip(counts, neighbours, strict=True):
+        model = other.attempt.learned.model
+        priors = match_priors(model, task.priors_for(model))
         for at in range(start, start + number):
-            reached, height = _moved(task, other.attempt, offsets[at])
+            reached, height = _moved(task, other.attempt, offsets[at], priors)
             if np.isfinite(height):
                 found.append(reached)
                 # An exponent that is drawn in proportion to its share is not weighted by it once more.
@@ -97,18 +98,15 @@ def curvature_of(task: Task, attempt: Attempt) -> Curvature:
     return curvature_at(evaluate, parameters.pack(model), parameters.bounds(model))
 
 
-def _moved(task: Task, attempt: Attempt, offset: np.ndarray) -> tuple[Attempt, float]:
+def _moved(task: Task, attempt: Attempt, offset: np.ndarray, priors: Matched) -> tuple[Attempt, float]:
     """Return an attempt away from its mode, and objective plus log prior there."""
     template = attempt.learned.model
     limits = parameters.bounds(template)
     theta = np.clip(parameters.pack(template) + offset, limits[:, 0], limits[:, 1])
     model = parameters.unpack(template, theta)
-    objective, priors = task.objective(attempt.solver, model, attempt.learned.state), task.priors_for(model)
-    try:
-        height = Penalised(objective, model, priors).value(theta)
-    except NumericalError:
-        height = -np.inf
-    evidence = height - log_prior(model, match_priors(model, priors))
+    objective = task.objective(attempt.solver, model, attempt.learned.state)
+    evidence = value_at(objective, model)
+    height = evidence + log_prior(model, priors)
     learned = attempt.learned._replace(model=model, log_evidence=evidence, objective=height, state=objective.state)
     return Attempt(learned, attempt.solver), height
 

@@ -147,18 +147,21 @@ class Blueprint(NamedTuple):
 
     def kernels_at(self, exponents: Mapping[str, float | None]) -> tuple[Kernel, Kernel]:
         """Return a stiff kernel, which keeps the shape of its filters, and a free one, of the same spectra."""
+        spectra = self._spectra_at(exponents)
+        return self.build(spectra, True), self.build(spectra, False)
+
+    def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
+        """Return the kernel whose spectra have the given size exponents."""
+        return self.build(self._spectra_at(exponents), stiff)
+
+    def _spectra_at(self, exponents: Mapping[str, float | None]) -> dict[str, Spectrum]:
         relations = self.domain.relations
-        spectra: dict[str, Spectrum]
         if self.plan is not None and self.plan.is_iterative:
-            spectra = {
+            return {
                 name: Spectrum.matrix_free(relations[name], a, laplacian=self.laplacian)
                 for name, a in exponents.items()
             }
-        else:
-            spectra = {
-                name: cached_spectrum(relations[name], self.rank, a, self.laplacian) for name, a in exponents.items()
-            }
-        return self.build(spectra, True), self.build(spectra, False)
+        return {name: cached_spectrum(relations[name], self.rank, a, self.laplacian) for name, a in exponents.items()}
 
     @property
     def is_markov(self) -> bool:
@@ -174,10 +177,6 @@ class Blueprint(NamedTuple):
             {name: Matern(spectrum, nu, fixed=("nu",)) for name, spectrum in spectra.items()} for nu in SMOOTHNESSES
         )
         return [_added({**fields, **self.sides}) for fields in of_relations]
-
-    def kernel_at(self, exponents: Mapping[str, float | None], *, stiff: bool = False) -> Kernel:
-        """Return the kernel whose spectra have the given size exponents."""
-        return self.kernels_at(exponents)[0 if stiff else 1]
 
     def learning_size(self, num_sites: int) -> int:
         """Return how many of the observations to learn from: all of them with a given kernel, as nothing is planned."""

@@ -181,8 +181,6 @@ def _neighbours(
             continue
         model = task.model(blueprint.kernel_at({**exponents, name: float(exponent)}))
         model = parameters.transferred(model, attempt.learned.model)
-        stiff = task.model(blueprint.kernel_at({**exponents, name: float(exponent)}, stiff=True))
-        moved = parameters.moved_as(model, stiff, outcome.learned.model)
-        learned = outcome.learned._replace(model=moved)
+        learned = outcome.learned._replace(model=parameters.moved_as(model, outcome.learned.model))
         found.append(Neighbour(prior, outcome.objective + gain + prior, Attempt(learned, outcome.solver)))
     return found

@@ -177,7 +177,9 @@ class GrowingRegressor(MeasuredVertices):
             rows = newcomers_rows(self.H, memberships)
             found = self.posterior_.of_new_vertices(rows, self.H.weights)
             if found is not None:
-                return self._predicted(lambda: found.mean, lambda: found.variance, return_std, include_noise)
+                return self._predicted(
+                    lambda: found.mean, lambda: (found.mean, found.variance), return_std, include_noise
+                )
         grown, names = self._with_newcomers(memberships, covariates)
         if return_std:
             return grown.predict(names, True, include_noise=include_noise)

@@ -9,7 +9,7 @@ import pandas as pd
 from hypergauss.hypergraph.names import plain
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Standardised, Sum
 from hypergauss.spectrum import Spectrum
-from hypergauss.spectrum.made_for import vertices_of
+from hypergauss.spectrum.spectrum import vertices_of
 
 
 def check_vertices(kernel: Kernel, vertices: pd.Index) -> None:

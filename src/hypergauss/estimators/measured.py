@@ -86,20 +86,20 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
                 return self._told(self._prediction(rows).moments(include_noise=include_noise), return_std)
             posterior = self.posterior_
             return self._predicted(
-                lambda: posterior.mean(rows), lambda: posterior.variance(rows), return_std, include_noise
+                lambda: posterior.mean(rows), lambda: posterior.moments(rows), return_std, include_noise
             )
 
     def _predicted(
         self,
         mean: Callable[[], np.ndarray],
-        variance: Callable[[], np.ndarray],
+        moments: Callable[[], tuple[np.ndarray, np.ndarray]],
         return_std: bool,
         include_noise: bool,
     ) -> np.ndarray | Predictions:
-        """Return what `predict` does from the moments of f; the variance is asked for where it is needed alone."""
+        """Return what `predict` does from the mean of f where no variance is needed, else from both."""
         if not return_std and self.transform_ == "none":
             return self._shaped(mean())
-        return self._told(self._normal(mean(), variance()).moments(include_noise=include_noise), return_std)
+        return self._told(self._normal(*moments()).moments(include_noise=include_noise), return_std)
 
     def _told(self, moments: tuple[np.ndarray, np.ndarray], return_std: bool) -> np.ndarray | Predictions:
         mean, variance = moments

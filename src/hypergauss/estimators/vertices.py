@@ -15,6 +15,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
+from hypergauss._views import html_table
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.features import are_many
@@ -27,7 +28,6 @@ from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.summary import Summary, summarise
 from hypergauss.estimators.tasks import How
 from hypergauss.estimators.uncertainty import HyperparameterPosterior
-from hypergauss.estimators.views import as_html
 from hypergauss.exceptions import LearningWarning
 from hypergauss.hypergraph.names import as_list, plain
 from hypergauss.kernels import Kernel, Sum
@@ -188,7 +188,7 @@ class VertexEstimator(BaseEstimator):
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         """Return what a notebook shows: what was learned, once it was."""
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
-        return bundle | {"text/html": as_html(self)} if hasattr(self, "vertices_") else bundle
+        return bundle | {"text/html": _as_html(self)} if hasattr(self, "vertices_") else bundle
 
     def _growth(self, H: Relations | None, covariates: Any) -> tuple[Growth, dict[str, Any]]:
         """Return what becomes of the vertices, and the parameters that say so from then on."""
@@ -314,6 +314,22 @@ def warn_unless_converged(learned: Learned, max_iterations: int, *, stacklevel: 
             LearningWarning,
             stacklevel=stacklevel,
         )
+
+
+def _as_html(model: Any) -> str:
+    """Return what a fitted estimator knows, what it learned, and how it was solved; below it its summary, if any."""
+    rows = {"vertices": f"{len(model.vertices_):,}"}
+    if hasattr(model, "classes_"):
+        rows["classes"] = ", ".join(str(label) for label in model.classes_)
+    rows |= {
+        "kernel": type(model.kernel_).__name__,
+        "size exponent": "-" if model.size_exponent_ is None else str(model.size_exponent_),
+        "solver": model.solver_plan_ or model.solver_,
+    }
+    if not hasattr(model, "summary"):
+        rows |= {name: parameters.brief(value) for name, value in model.hyperparameters_.items()}
+    table = html_table(f"{type(model).__name__}, fitted", rows)
+    return table + (model.summary()._repr_html_() if hasattr(model, "summary") else "")
 
 
 def _one_or_all(by_relation: dict[str, Any]) -> Any:

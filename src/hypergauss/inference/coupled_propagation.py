@@ -29,16 +29,17 @@ from __future__ import annotations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dtrtri
 
 from hypergauss import parameters
-from hypergauss.exceptions import NumericalError
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixing import Mixing, Settling
 from hypergauss.inference.propagation import LEAST_CAVITY, LEAST_GAIN, MOST_STEPS, mixed
 from hypergauss.inference.site_objective import Settled, SiteObjective
 from hypergauss.likelihoods.orthants import hazard, log_mass, matched_sites
 from hypergauss.solvers.base import ExactSolver, Marginals
+from hypergauss.solvers.reduction import Reduction, lower_factor
 from hypergauss.solvers.sites import NaturalSites
 
 #: Precisions stay away from zero by as much as nothing can be told from.
@@ -68,7 +69,7 @@ class CoupledPropagation(SiteObjective):
         if start is None:
             start = NaturalSites(np.zeros(self._own.shape), self._own.astype(np.float64))
         super().__init__(solver, y, num_latents, start)
-        self._room = np.empty((3, num_latents, len(self.y), len(self.y)))
+        self._room = np.empty((2, num_latents, len(self.y), len(self.y)))
         #: Where the latest evaluation ended, which its gradient begins with.
         self._latest: tuple[LatentModel, NaturalSites, _Coupled] | None = None
 
@@ -77,11 +78,11 @@ class CoupledPropagation(SiteObjective):
         return LEAST_GAIN
 
     def settle(self, model: LatentModel) -> Settled:  # noqa: D102
-        K = self.solver.multiply(model.kernel, np.eye(len(self.y)))
+        reduction = self.solver.reduction(model.kernel)
         offset = self._offset(model)
         sites, mixing, settling = self.sites, Mixing(6), Settling(self.tolerance * len(self.y))
         for _ in range(MOST_STEPS):
-            here = _condition(K, sites, self._room)
+            here = _condition(reduction, sites, self._room)
             self._latest = (model, sites, here)
             factors = _factors(here, sites)
             gained = log_mass(factors.mean + offset, factors.variance) - factors.log_mass
@@ -134,7 +135,7 @@ class CoupledPropagation(SiteObjective):
         """Return the latents given sites, as they stand if the latest evaluation ended there."""
         if self._latest is not None and self._latest[0] is model and self._latest[1] is sites:
             return self._latest[2]
-        return _condition(self.solver.multiply(model.kernel, np.eye(len(self.y))), sites, self._room)
+        return _condition(self.solver.reduction(model.kernel), sites, self._room)
 
     def _offset(self, model: LatentModel) -> np.ndarray:
         """Return by how much the prior means move each h, shape (n, C)."""
@@ -149,63 +150,34 @@ class _Factors(NamedTuple):
     log_mass: np.ndarray
 
 
-def _condition(K: np.ndarray, sites: NaturalSites, room: np.ndarray) -> _Coupled:
-    """Return the latents given the factors' sites, made in ``room``, shape (3, C, n, n), where E stays.
+def _condition(reduction: Reduction, sites: NaturalSites, room: np.ndarray) -> _Coupled:
+    """Return the latents given the factors' sites, made in ``room``, shape (2, C, n, n), where E stays.
 
-    With B_c = I + A_c^1/2 K A_c^1/2, E_c = A_c^1/2 B_c^-1 A_c^1/2 and E_c K = I - A_c^1/2 B_c^-1 A_c^-1/2.
+    With v_c = A_c^-1 s_c, I - E_c K = E_c A_c^-1 gives M u = -(sum of E_c v_c), since the s_c of a vertex add up to 0,
+    and alpha_c = E_c (v_c + u).
     """
     # (C, n), class by class in memory too, as all that is made of them will be.
     nu, a = np.ascontiguousarray(sites.shift.T), np.maximum(sites.precision.T, _LEAST_PRECISION, order="C")
-    EK, E, P = room
+    K, (E, P) = reduction.K, room
     diagonal, classes = np.arange(len(K)), np.arange(len(a))
-    log_dets = _reduce(K, np.sqrt(a), EK, E)
-    M = _cholesky(E.sum(axis=0))
+    log_dets = reduction.into(E, a, P)
+    M = lower_factor(E.sum(axis=0))
     log_dets += 2 * float(np.log(M.diagonal()).sum())
-    np.divide(E, -a[:, None, :], out=EK)
-    EK[:, diagonal, diagonal] += 1.0
+    inverse = dtrtri(M, lower=1)[0]
     total, beta = nu.sum(axis=0), a.sum(axis=0)
     s = total * a / beta - nu
-    u = dtrtrs(M, np.matmul(EK, s[:, :, None]).sum(axis=0), lower=1)[0]
-    u = dtrtrs(M, u, lower=1, trans=1)[0][:, 0]
-    effective = s + a * u
-    alpha = effective - np.matmul(EK, effective[:, :, None])[:, :, 0]
+    v = s / a
+    u = -(inverse @ np.matmul(E, v[:, :, None]).sum(axis=0)[:, 0]) @ inverse
+    alpha = np.matmul(E, (v + u)[:, :, None])[:, :, 0]
     mean = alpha @ K
     # L^-1 E_c K, transposed: what the latents of vertex i have in common are products of the rows P[:, i].
-    np.matmul(EK.transpose(0, 2, 1), dtrtri(M, lower=1)[0].T, out=P)
+    np.divide(E, -a[:, :, None], out=P)
+    P[:, diagonal, diagonal] += 1.0
+    dtrmm(1.0, inverse, P.reshape(-1, len(K)).T, lower=1, overwrite_b=1)
     covariance = np.matmul(P.transpose(1, 0, 2), P.transpose(1, 2, 0))
-    covariance[:, classes, classes] += np.diagonal(K)[:, None] - np.einsum("cki,ki->ic", EK, K)
+    covariance[:, classes, classes] += np.einsum("cki,ki->ic", E, K) / a.T
     log_z = float((total**2 / beta).sum() + (s * mean).sum() - log_dets) / 2
-    return _Coupled(alpha, mean, E, M, covariance, effective, log_z)
-
-
-def _reduce(K: np.ndarray, root: np.ndarray, W: np.ndarray, E: np.ndarray) -> float:
-    """Write W' W, W = L^-1 diag(r) and L L' = I + diag(r) K diag(r), into E for each row r; return log determinants.
-
-    Their sum, that is; W is where the transpose of W stays.
-    """
-    diagonal = np.arange(len(K))
-    np.multiply(root[:, :, None], root[:, None, :], out=W)
-    W *= K
-    W[:, diagonal, diagonal] += 1.0
-    # Matrices and their transposes are one: LAPACK works in place on the latter, whose columns are contiguous.
-    for matrix in W:
-        _cholesky(matrix)
-    log_dets = 2 * float(np.log(W[:, diagonal, diagonal]).sum())
-    for matrix in W:
-        dtrtri(matrix.T, lower=1, overwrite_c=1)
-    W *= root[:, :, None]
-    np.matmul(W, W.transpose(0, 2, 1), out=E)
-    return log_dets
-
-
-def _cholesky(A: np.ndarray) -> np.ndarray:
-    """Return the lower factor of a matrix of contiguous rows, whose transpose it overwrites."""
-    factor, info = dpotrf(A.T, lower=1, overwrite_a=1)
-    if info != 0:
-        raise NumericalError(
-            "The system of the classes' latents is singular. Likely cause: a variance at the edge of its range."
-        )
-    return factor
+    return _Coupled(alpha, mean, E, M, covariance, s + a * u, log_z)
 
 
 def _factors(here: _Coupled, sites: NaturalSites) -> _Factors:

@@ -42,26 +42,26 @@ class Mixing:
 
     def __init__(self, memory: int, damping: float = 1.0) -> None:
         self.memory, self.damping = memory, damping
+        #: Where the last step would have led without mixing, and its residual.
         self._latest: tuple[np.ndarray, np.ndarray] | None = None
-        #: What the point and the residual have changed by in each of the last steps, (memory, size) each.
-        self._steps: tuple[np.ndarray, np.ndarray] | None = None
+        #: What these two have changed by in each of the last steps, in any order, and how many steps that are.
+        self._changes = np.empty((2, memory, 0))
+        self._count = 0
 
     def next(self, x: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return where to go from x with g(x) = target: straight towards the target at first."""
-        here = (np.ravel(x), np.ravel(target - x))
-        residual = here[1]
-        before, self._latest = self._latest, here
-        if before is None or residual @ residual > _WORSE**2 * (before[1] @ before[1]):
-            self._steps = None
-            return x + self.damping * (target - x)
-        nothing = np.empty((0, residual.size))
-        X, F = (nothing, nothing) if self._steps is None else self._steps
-        oldest = max(len(X) + 1 - self.memory, 0)
-        X, F = np.vstack([X, here[0] - before[0]])[oldest:], np.vstack([F, residual - before[1]])[oldest:]
-        self._steps = X, F
+        residual = np.ravel(target - x)
+        plain = np.ravel(x) + self.damping * residual
+        before, self._latest = self._latest, (plain, residual)
+        if self.memory == 0 or before is None or residual @ residual > _WORSE**2 * (before[1] @ before[1]):
+            self._count = 0
+            return plain.reshape(np.shape(x))
+        if self._count == 0:
+            self._changes = np.empty((2, self.memory, residual.size))
+        np.subtract((plain, residual), before, out=self._changes[:, self._count % self.memory])
+        self._count += 1
+        moves, F = self._changes[:, : self._count]
         gram = F @ F.T
         size = np.trace(gram) or 1.0  # steps that have changed nothing have nothing to say
         gram.flat[:: len(gram) + 1] += _DAMPING * size
-        weights = np.linalg.solve(gram, F @ residual)
-        step = self.damping * residual - weights @ X - self.damping * (weights @ F)
-        return x + step.reshape(np.shape(x))
+        return (plain - np.linalg.solve(gram, F @ residual) @ moves).reshape(np.shape(x))

@@ -24,12 +24,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from hypergauss.inference.mixing import Mixing
 from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, Softmax
 
 #: Likelihoods whose levels can make any shares.
 _FREE = (Bernoulli, MultinomialProbit, Softmax)
 #: Steps to the level of some shares end when their logarithms are as near as this.
 _MOST_STEPS, _SETTLED = 500, 1e-6
+#: Steps that the next one is mixed from.
+_MEMORY = 4
 
 
 def shares_of(codes: np.ndarray, num_classes: int) -> np.ndarray:
@@ -46,13 +49,14 @@ def has_free_shares(likelihood: object) -> bool:
 def level_for(likelihood: Classification, shares: np.ndarray, variance: float) -> np.ndarray:
     """Return the means at which latents of some variance have classes in the given shares, shape (L,).
 
-    By steps along log shares less log probabilities, as long as the latents are wide.
+    By steps along log shares less log probabilities, as long as the latents are wide, and mixed (`Mixing`).
     """
+    mixing = Mixing(_MEMORY)
     level, step = np.zeros(likelihood.num_latents), np.sqrt(1.0 + variance) / 2
     variances = np.full((1, len(level)), variance)
     for _ in range(_MOST_STEPS):
         off = np.log(shares) - np.log(likelihood.probabilities(level[None, :], variances)[0])
         if np.abs(off).max() < _SETTLED:
             break
-        level = level + step * (off - off.mean() if len(level) > 1 else off[1] - off[0])
+        level = mixing.next(level, level + step * (off - off.mean() if len(level) > 1 else off[1] - off[0]))
     return level

@@ -167,13 +167,16 @@ class SpectralKernel(Kernel):
         """Phi at the known eigenvalues and at both ends of the rest's range."""
         return self.filter(self.spectrum.nodes_and_rest)
 
-    def pull_back_filter(self, in_known: np.ndarray, in_background: Any) -> np.ndarray:
-        """Return the gradient of a number with these slopes in `values_on_spectrum`."""
+    def pull_back_filter(self, in_known: np.ndarray, in_background: Any, in_variance: Any) -> np.ndarray:
+        """Return the gradient of a number with these slopes in `values_on_spectrum` and in the variance."""
         in_log_phi = self.log_slopes(self.spectrum.nodes_and_rest)
         if in_log_phi is None:
-            return parameters.pull_back(self, lambda kernel: kernel.values_on_spectrum(), (in_known, in_background))
+            slopes = (in_known, in_background)
+            of_filter = parameters.pull_back(self, lambda kernel: kernel.values_on_spectrum(), slopes)
+            return of_filter + parameters.gather(self, {"variance": in_variance})
         both = np.append(in_known, np.full(2, in_background / 2)) * self._everywhere
-        return parameters.gather(self, {field: both @ slope for field, slope in in_log_phi.items()})
+        of_formula = {field: both @ slope for field, slope in in_log_phi.items()}
+        return parameters.gather(self, {**of_formula, "variance": in_variance})
 
     def mean_above(self, edge: float) -> Any:
         """Return the mean of the filter over all eigenvalues above an edge; its value at the upper end if none is."""
@@ -236,8 +239,7 @@ class SpectralKernel(Kernel):
             in_mean = in_log_scale * scale / self.variance
             in_known -= in_mean * self.spectrum.node_weights
             in_background -= in_mean * self.spectrum.rest_share
-        of_variance = parameters.gather(self, {"variance": in_log_scale / self.variance})
-        return of_variance + self.pull_back_filter(in_known, in_background)
+        return self.pull_back_filter(in_known, in_background, in_log_scale / self.variance)
 
     def cross(self, left: Vertices, right: Vertices) -> np.ndarray:  # noqa: D102
         weights, remainder = self.structure(left)

@@ -34,7 +34,33 @@ class Parts(NamedTuple):
     log_whole: np.ndarray  # log t, (n,), 0 where nothing is known
     ratio: np.ndarray  # v t^-evenness / m, (n,), 0 where nothing is known
     own: np.ndarray  # o, (n,)
-    mean: Any  # m
+    typical: Typical
+
+
+class Typical(NamedTuple):
+    """What is known of m typical vertices, by which all are scaled."""
+
+    v: np.ndarray  # (m,)
+    evened: np.ndarray  # t^-evenness, (m,), 0 where nothing is known
+    inverse: np.ndarray  # 1 / t, (m,), 0 where nothing is known
+    log_whole: np.ndarray  # log t, (m,), 0 where nothing is known
+    mean: Any  # the mean of v t^-evenness; 1 where nothing is left that could be scaled
+
+    @classmethod
+    def of(cls, evenness: Any, weights: np.ndarray, v: np.ndarray, t: np.ndarray) -> Typical:
+        """Return it from v and t."""
+        is_known, inverse, log_whole = _told(weights, v, t)
+        evened = np.where(is_known, np.exp(-evenness * log_whole), 0.0)
+        mean = (v * evened).mean()
+        return cls(v, evened, inverse, log_whole, mean if mean != 0 else 1.0)
+
+    def slopes(self, evenness: Any, squares: np.ndarray, trivial: np.ndarray) -> MeanSlopes:
+        """Return the slopes of the mean, given the squares of U and of u; zero where it is none."""
+        in_v = self.evened / len(self.v)
+        in_t = -evenness * self.v * in_v * self.inverse
+        return MeanSlopes(
+            (in_v + in_t) @ squares, in_t @ trivial, (in_v + in_t).sum(), -(self.v * in_v) @ self.log_whole
+        )
 
 
 class MeanSlopes(NamedTuple):
@@ -69,41 +95,23 @@ def parts_of(
     weights: np.ndarray,
     background: Any,
     v: np.ndarray,
-    mean: Any,
+    typical: Typical,
 ) -> Parts:
-    """Return the parts from variances v without the trivial direction, and m."""
+    """Return the parts from variances v without the trivial direction, and what is typical."""
     t = v + trivial * weights[:1].sum()
     is_known, inverse, log_whole = _told(weights, v, t)
     c, k = memberships, kernel.individuality
     share = np.where(c < 1, c * (1 + k) / (c + k), 1.0) * is_known
-    evened = np.exp(-kernel.evenness * log_whole) / mean
+    evened = np.exp(-kernel.evenness * log_whole) / typical.mean
     ratio = np.where(is_known, v * evened, 0.0)
     own = left_to_itself(share, ratio)
-    return Parts(weights, background, share, np.sqrt(share * evened), v, inverse, log_whole, ratio, own, mean)
+    return Parts(weights, background, share, np.sqrt(share * evened), v, inverse, log_whole, ratio, own, typical)
 
 
 def left_to_itself(share: np.ndarray, ratio: np.ndarray) -> np.ndarray:
     """Return o: the share 1 - q of what would be a vertex's variance, q ratio + 1 - q, where that is more than one."""
     own = 1.0 - share
     return own / (own + share * np.where(np.real(ratio) > 1, ratio, 1.0))
-
-
-def mean_ratio(evenness: Any, weights: np.ndarray, v: np.ndarray, t: np.ndarray) -> Any:
-    """Return m from v and t of typical vertices; 1 where nothing is left that could be scaled."""
-    is_known, _, log_whole = _told(weights, v, t)
-    mean = np.where(is_known, v * np.exp(-evenness * log_whole), 0.0).mean()
-    return mean if mean != 0 else 1.0
-
-
-def slopes_of_mean(
-    evenness: Any, weights: np.ndarray, v: np.ndarray, t: np.ndarray, squares: np.ndarray, trivial: np.ndarray
-) -> MeanSlopes:
-    """Return the slopes of m, given the squares of U and of u at typical vertices; zero where m is not their mean."""
-    is_known, inverse, log_whole = _told(weights, v, t)
-    in_v = np.where(is_known, np.exp(-evenness * log_whole), 0.0) / len(v)
-    in_t = -evenness * v * in_v * inverse
-    in_evenness = -(v * in_v) @ log_whole
-    return MeanSlopes((in_v + in_t) @ squares, in_t @ trivial, (in_v + in_t).sum(), in_evenness)
 
 
 def _told(weights: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

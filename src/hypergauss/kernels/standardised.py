@@ -42,10 +42,9 @@ from hypergauss.kernels.standard_parts import (
     FieldScale,
     Parts,
     StandardVertices,
+    Typical,
     left_to_itself,
-    mean_ratio,
     parts_of,
-    slopes_of_mean,
 )
 from hypergauss.parameters import bounded, positive
 from hypergauss.spectrum import EigenSpectrum, LocalDensity, Spectrum
@@ -293,16 +292,15 @@ class Standardised(Kernel):
         of_weights = adjoint.weights[:rank]
         s = variance * adjoint.remainder * found.scale**2 * found.background
         if of_features is not None:
-            s = s + (of_features[:, :rank] * inputs.vectors).sum(axis=1) * found.scale / 2
+            s = s + np.einsum("nr,nr->n", of_features[:, :rank], inputs.vectors) * found.scale / 2
         of_own = variance * adjoint.remainder * found.own
         excess = np.maximum(found.ratio, 1.0)
         total = 1 - found.share + found.share * excess
         p = -of_own * np.where(found.ratio > 1, found.share * found.ratio / total, 0.0)
         in_t = -even * (s + p) * found.inverse
         in_v = p / np.where(p != 0, found.centred, 1.0)
-        squares, trivial = self.typical_squares
-        typical = slopes_of_mean(even, found.weights, *self._typical(found.weights, found.background), squares, trivial)
-        in_mean = -(s + p).sum() / found.mean
+        typical = found.typical.slopes(even, *self.typical_squares)
+        in_mean = -(s + p).sum() / found.typical.mean
         in_weights = variance * of_weights + (in_t + in_v) @ inputs.vectors**2 + in_mean * typical.in_weights
         in_weights[:1] += in_t @ inputs.trivial + in_mean * typical.in_trivial
         in_background = variance * (adjoint.remainder @ found.scale**2) + (in_t + in_v).sum()
@@ -318,8 +316,7 @@ class Standardised(Kernel):
         if self.has_activity:
             in_variance = in_variance + self.activity * adjoint.weights[-1]
             in_activity = variance * adjoint.weights[-1]
-        in_part = self.part.pull_back_filter(in_weights, in_background)
-        in_part = in_part + parameters.gather(self.part, {"variance": in_variance})
+        in_part = self.part.pull_back_filter(in_weights, in_background, in_variance)
         in_evenness = -(s + p) @ found.log_whole + in_mean * typical.in_evenness
         own = {"part": in_part, "individuality": in_individuality, "evenness": in_evenness, "activity": in_activity}
         return parameters.gather(self, own)
@@ -348,8 +345,7 @@ class Standardised(Kernel):
         share, v, inverse, scale = (x[known] for x in (found.share, found.centred, found.inverse, found.scale))
         if not len(scale) or e * inverse.max() >= 1:
             return float("inf")
-        squares, trivial = self.typical_squares
-        typical_v = squares @ found.weights + found.background
+        typical_v, trivial = found.typical.v, self.typical_squares[1]
         typical_t = typical_v + trivial * found.weights[:1].sum()
         if typical_t.min() <= e:
             return float("inf")
@@ -382,8 +378,14 @@ class Standardised(Kernel):
         known, background = self.part.values_on_spectrum()
         weights = known - background
         v = inputs.vectors**2 @ weights + background
-        mean = mean_ratio(self.evenness, weights, *self._typical(weights, background))
-        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, mean)
+        return parts_of(self, inputs.memberships, inputs.trivial, weights, background, v, self._typical)
+
+    @cached_property
+    def _typical(self) -> Typical:
+        known, background = self.part.values_on_spectrum()
+        weights, (squares, trivial) = known - background, self.typical_squares
+        v = squares @ weights + background
+        return Typical.of(self.evenness, weights, v, v + trivial * weights[:1].sum())
 
     def _estimated_parts(self) -> Parts:
         """Return the parts of all vertices, of a filter that falls, without eigenvectors."""
@@ -392,19 +394,13 @@ class Standardised(Kernel):
         weights, background = ends[:1] - ends[1], ends[1]
         trivial, rows = spectrum.trivial**2, spectrum.typical_vertices
         v = spectrum.local_density.diagonal(phi) + background * trivial  # type: ignore[attr-defined]
-        mean = mean_ratio(self.evenness, weights, v[rows], (v + trivial * weights)[rows])
-        return parts_of(self, spectrum.relative_memberships, trivial, weights, background, v, mean)
+        typical = Typical.of(self.evenness, weights, v[rows], (v + trivial * weights)[rows])
+        return parts_of(self, spectrum.relative_memberships, trivial, weights, background, v, typical)
 
     @property
     def typical_squares(self) -> tuple[np.ndarray, np.ndarray]:
         """The squares of U, shape (m, r), and of u, shape (m,), at vertices of as many memberships as are typical."""
         return self.part.eigenspectrum.typical_squares
-
-    def _typical(self, weights: np.ndarray, background: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return v and t at typical vertices, shape (m,) each."""
-        squares, trivial = self.typical_squares
-        v = squares @ weights + background
-        return v, v + trivial * weights[:1].sum()
 
 
 def _own(found: Parts) -> np.ndarray:

@@ -27,14 +27,16 @@ class LogNormal:
         _checks.positive("median", self.median)
         _checks.positive("spread", self.spread)
 
-    def log_density(self, value: Any) -> Any:
+    def log_density(self, value: Any) -> float:
         """Return the log density at a value, summed over its entries."""
-        z = (np.log(value) - math.log(self.median)) / self.spread
-        return -0.5 * (z**2 + math.log(2 * math.pi * self.spread**2)).sum()
+        return self.density_and_slope(value)[0]
 
-    def slope(self, value: Any) -> Any:
-        """Return the slope of the log density in each entry of a value."""
-        return (math.log(self.median) - np.log(value)) / (self.spread**2 * value)
+    def density_and_slope(self, value: Any) -> tuple[float, np.ndarray]:
+        """Return the log density at a value, and its slope in each of the value's entries."""
+        entries = np.ravel(value)
+        z = (np.log(entries) - math.log(self.median)) / self.spread
+        density = -0.5 * (z @ z + len(z) * math.log(2 * math.pi * self.spread**2))
+        return float(density), -z / (self.spread * entries)
 
 
 #: Priors matched to a model: (number of the free hyperparameter, prior on what its field holds).
@@ -46,7 +48,7 @@ def log_prior(model: Parametrised, priors: Matched) -> float:
     if not priors:
         return 0.0
     free = parameters.slots(model)
-    return float(sum(prior.log_density(free[number].value) for number, prior in priors))
+    return sum(prior.log_density(free[number].value) for number, prior in priors)
 
 
 def log_prior_and_gradient(model: Parametrised, priors: Matched) -> tuple[float, np.ndarray]:
@@ -55,8 +57,9 @@ def log_prior_and_gradient(model: Parametrised, priors: Matched) -> tuple[float,
     parts, total = [np.zeros(slot.size) for slot in free], 0.0
     for number, prior in priors:
         value, coordinate = free[number].value, free[number].coordinate
-        total += float(prior.log_density(value))
-        parts[number] += np.ravel(prior.slope(value) * coordinate.slope(value))
+        density, slope = prior.density_and_slope(value)
+        total += density
+        parts[number] += slope * np.ravel(coordinate.slope(value))
     return total, np.concatenate(parts) if parts else np.zeros(0)
 
 

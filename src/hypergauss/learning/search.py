@@ -241,16 +241,21 @@ def top_of(objective: Objective, starts: Sequence[Parametrised], priors: Matched
     return max(ends, key=lambda end: end.value)
 
 
+@np.errstate(all="ignore")
+def value_at(objective: Objective, model: Any) -> float:
+    """Return an objective at a model, minus infinity where there is none."""
+    try:
+        value = objective.value(model)
+    except NumericalError:
+        return -np.inf
+    return value if np.isfinite(value) else -np.inf
+
+
 class Penalised:
     """Objective plus log prior as a function of a model's coordinates."""
 
     def __init__(self, objective: Objective, template: Parametrised, priors: Mapping[str, LogNormal] | None) -> None:
         self._loss = _Loss(objective, template, match_priors(template, check_priors(priors)))
-
-    def value(self, theta: np.ndarray) -> float:
-        """Return the value alone, minus infinity where there is none."""
-        here = self._loss.at(theta)
-        return -np.inf if here >= _FAILED else -here / self._loss.scale
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return value and gradient."""

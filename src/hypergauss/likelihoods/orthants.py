@@ -58,28 +58,32 @@ def log_orthant(mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     nu, a, log_z = np.zeros_like(m), np.zeros_like(m), np.zeros(len(mean))
     value, left = np.full(len(mean), np.inf), np.arange(len(mean))
     for _ in range(_MOST_SWEEPS):
-        for j in range(len(m)):
-            _move(j, m, S, nu, a, log_z)
+        log_z += _sweep(m, S, nu, a)
         last = value[left]
         value[left] = log_z + _log_ratio(m, np.einsum("jjm->jm", S), nu, a)
         moving = ~(np.abs(value[left] - last) < _SETTLED)
         if not moving.any():
             break
-        left, log_z = left[moving], log_z[moving]
-        m, S, nu, a = m[:, moving], S[:, :, moving], nu[:, moving], a[:, moving]
+        left, m, S, nu, a, log_z = (each.compress(moving, axis=-1) for each in (left, m, S, nu, a, log_z))
     return value
 
 
-def _move(j: int, m: np.ndarray, S: np.ndarray, nu: np.ndarray, a: np.ndarray, log_z: np.ndarray) -> None:
-    """Replace site j of all rows by the one that matches its cavity; everything is changed in place."""
-    here, v, column = m[j].copy(), S[j, j].copy(), S[j].copy()
-    shift, precision = matched_sites(*_cavity(here, v, nu[j], a[j])[:2])
-    by, more = shift - nu[j], precision - a[j]
-    nu[j], a[j] = shift, precision
+def _sweep(m: np.ndarray, S: np.ndarray, nu: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Replace one site after another, of all rows, by those that match their cavities; return what log Z gains.
+
+    Everything is changed in place.
+    """
+    mean, v, by, more = (np.empty_like(m) for _ in range(4))
+    for j in range(len(m)):
+        mean[j], v[j], column = m[j], S[j, j], S[j].copy()
+        shift, precision = matched_sites(*_cavity(mean[j], v[j], nu[j], a[j])[:2])
+        by[j], more[j] = shift - nu[j], precision - a[j]
+        nu[j], a[j] = shift, precision
+        left = 1.0 + more[j] * v[j]
+        m += column * ((by[j] - more[j] * mean[j]) / left)
+        S -= (column * (more[j] / left))[:, None] * column
     left = 1.0 + more * v
-    log_z += ((by**2 * v + (2 * by - more * here) * here) / left - np.log(left)) / 2
-    m += column * ((by - more * here) / left)
-    S -= (column * (more / left))[:, None] * column
+    return (((by**2 * v + (2 * by - more * mean) * mean) / left - np.log(left)) / 2).sum(axis=0)
 
 
 def _cavity(m: np.ndarray, v: np.ndarray, nu: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -21,6 +21,7 @@ from hypergauss import parameters
 from hypergauss.kernels import Kernel
 from hypergauss.learning.search import Objective
 from hypergauss.parameters import Parametrised, bounded, positive
+from hypergauss.solvers.reduction import Reduction
 from hypergauss.solvers.sites import NaturalSites, Observations, Sites
 
 
@@ -224,6 +225,10 @@ class ExactSolver(Solver):
     def multiply(self, kernel: Kernel, vectors: np.ndarray) -> np.ndarray:
         """Return K times vectors, shape (n, m), K between the sites."""
 
+    def reduction(self, kernel: Kernel) -> Reduction:
+        """Return what makes (K + A^-1)^-1 for several diagonal A at once, K between the sites."""
+        return Reduction(self.multiply(kernel, np.eye(len(self.rows))))
+
     @abstractmethod
     def pull_back_product(self, kernel: Kernel, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return the gradient of the sum of ``left`` times K ``right``, shape (p,), for arrays of shape (n, m)."""
@@ -390,7 +395,6 @@ class Posterior(ABC):
         return (mean[None] + (root @ z).reshape(len(distinct), size, -1).swapaxes(0, 1))[:, back]
 
 
-def leave_one_out(sites: Sites, prior: Prior, alpha: np.ndarray, precision: np.ndarray) -> LeaveOneOut:
+def leave_one_out(sites: Sites, alpha: np.ndarray, precision: np.ndarray) -> LeaveOneOut:
     """Return z - alpha / q and 1 / q, where q is the diagonal of (K + Sigma)^-1 and alpha = (K + Sigma)^-1 z."""
-    targets = sites.mean - prior.mean
-    return LeaveOneOut(prior.mean + targets - alpha / precision[:, None], 1.0 / precision)
+    return LeaveOneOut(sites.mean - alpha / precision[:, None], 1.0 / precision)

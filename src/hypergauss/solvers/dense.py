@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import scipy.linalg
 from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dtrtri
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
@@ -24,6 +23,7 @@ from hypergauss.solvers.base import (
     relative_sites,
 )
 from hypergauss.solvers.cholesky import cholesky, inverse_of_factor
+from hypergauss.solvers.reduction import Reduction, lower_factor
 from hypergauss.solvers.sites import NaturalSites, Sites
 
 #: Rows for which covariances with the sites are held at once.
@@ -66,7 +66,9 @@ class DenseSolver(ExactSolver):
     def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
         K = self._covariance(kernel)
         try:
-            found = [_condition(K, *site) for site in relative_sites(mean, sites)]
+            if (sites.precision >= 0).all():
+                return _all_at_once(K, mean, sites)
+            found = [_by_lu(K, *site) for site in relative_sites(mean, sites)]
         except NumericalError:
             return Marginals.improper(sites)
         return Marginals.of(found, mean, sites)
@@ -79,11 +81,15 @@ class DenseSolver(ExactSolver):
         in_unexplained: np.ndarray,  # noqa: ARG002
     ) -> tuple[np.ndarray, np.ndarray]:
         K = self._covariance(kernel)
-        reductions = [_reduction(K, b) for b in sites.precision.T]
+        precision = sites.precision.T
+        R, room = np.empty((2, *precision.shape, len(K)))
+        if (precision >= 0).all():
+            Reduction(K).into(R, precision, room)
+        else:
+            R[:] = precision[:, :, None] * np.linalg.inv(np.eye(len(K)) + K * precision[:, None])
         relative = sites.shift - sites.precision * mean
-        Kr = K @ relative
-        alpha = relative - np.stack([R @ column for R, column in zip(reductions, Kr.T, strict=True)], axis=1)
-        slopes = (alpha @ alpha.T - sum(reductions)) / 2
+        alpha = relative - np.matmul(R, (K @ relative).T[:, :, None])[:, :, 0].T
+        slopes = (alpha @ alpha.T - R.sum(axis=0)) / 2
         return kernel.pull_back(self.inputs, self.inputs, slopes), alpha.sum(axis=0)
 
     def multiply(self, kernel: Kernel, vectors: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -96,6 +102,30 @@ class DenseSolver(ExactSolver):
         return DensePosterior(prior, sites, self._covariance(prior.kernel))
 
 
+def _all_at_once(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:
+    """Return the marginals where no precision is negative.
+
+    With I + B^1/2 K B^1/2 = L L' and T = L^-1 B^1/2 K, S = K - T'T.
+    """
+    root, diagonal = np.sqrt(sites.precision.T), np.arange(len(K))
+    T = np.multiply(root[:, :, None], K, order="C")  # (L, n, n)
+    M = np.multiply(T, root[:, None, :], order="C")
+    M[:, diagonal, diagonal] += 1.0
+    # Rows of NumPy's arrays are columns to LAPACK: nothing is copied by transposing them.
+    for system, each in zip(M, T, strict=True):
+        dtrsm(1.0, lower_factor(system), each.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        return K @ x - np.matmul(T.transpose(0, 2, 1), np.matmul(T, x.T[:, :, None]))[:, :, 0].T
+
+    relative = sites.shift - sites.precision * mean
+    centred = smooth(relative)
+    variance = K.diagonal() - np.einsum("lij,lij->lj", T, T)
+    at_mean = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
+    log_z = float(at_mean + (relative * centred).sum() / 2 - np.log(M[:, diagonal, diagonal]).sum())
+    return Marginals(mean + centred, variance.T, log_z, bool(np.isfinite(log_z)), smooth=smooth)
+
+
 class _DenseLatent(NamedTuple):
     """As `ConditionedLatent`."""
 
@@ -105,45 +135,8 @@ class _DenseLatent(NamedTuple):
     smooth: Callable[[np.ndarray], np.ndarray]
 
 
-def _condition(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
-    """Condition on sites exp(relative f - b f^2 / 2): by Cholesky where no precision is negative, else by LU.
-
-    With I + B^1/2 K B^1/2 = L L' and T = L^-1 B^1/2 K, S = K - T'T.
-    """
-    if (b < 0).any():
-        return _condition_by_lu(K, relative, b)
-    root = np.sqrt(b)
-    scaled = root[:, None] * K
-    factor = _factor(scaled, root)
-    # Rows of NumPy's arrays are columns to LAPACK: nothing is copied by transposing them.
-    T = dtrsm(1.0, factor, scaled.T, side=1, lower=1, trans_a=1, overwrite_b=1).T
-
-    def smooth(x: np.ndarray) -> np.ndarray:
-        return K @ x - T.T @ (T @ x)
-
-    centred = smooth(relative)
-    variance = K.diagonal() - np.einsum("ij,ij->j", T, T)
-    log_z = float(relative @ centred) / 2 - float(np.log(factor.diagonal()).sum())
-    return _DenseLatent(centred, variance, log_z, smooth)
-
-
-def _factor(scaled: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """Return the lower factor of I + B^1/2 K B^1/2, from B^1/2 K and the roots."""
-    M = scaled * root
-    M.flat[:: len(M) + 1] += 1.0
-    return cholesky(M.T)
-
-
-def _reduction(K: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return R = B - B S B = B (I + K B)^-1; where no precision is negative as W'W, W = L^-1 B^1/2."""
-    if (b < 0).any():
-        return b[:, None] * np.linalg.inv(np.eye(len(K)) + K * b)
-    root = np.sqrt(b)
-    W = dtrtri(_factor(root[:, None] * K, root), lower=1)[0] * root
-    return W.T @ W
-
-
-def _condition_by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
+def _by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
+    """Condition one latent on sites exp(relative f - b f^2 / 2), whatever the signs of their precisions."""
     factor = scipy.linalg.lu_factor(np.eye(len(K)) + K * b, check_finite=False)
     S = scipy.linalg.lu_solve(factor, K, check_finite=False)
     S = (S + S.T) / 2
@@ -195,7 +188,7 @@ class DensePosterior(Posterior):
 
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
         inverse = self._solve(np.eye(len(self.sites.rows)))
-        return leave_one_out(self.sites, self.prior, self._alpha, np.diagonal(inverse))
+        return leave_one_out(self.sites, self._alpha, np.diagonal(inverse))
 
     def _cross(self, rows: np.ndarray) -> np.ndarray:
         return self.prior.kernel.gram(rows, self.sites.rows)

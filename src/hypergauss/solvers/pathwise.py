@@ -151,7 +151,7 @@ class PathwisePosterior(Posterior, Generic[W]):
         else:
             own, share = noise * self._second_moments.precision[rows], self._second_moments.variance[rows] / noise
             precision = own / (own + share) / noise
-        return leave_one_out(self.sites, self.prior, self.dual_weights(), precision)
+        return leave_one_out(self.sites, self.dual_weights(), precision)
 
 
 class PathwiseEvidence(EstimatedObjective, Generic[W]):

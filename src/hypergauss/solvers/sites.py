@@ -74,6 +74,8 @@ class Observations(NamedTuple):
         The sum of squares of each vertex's measurements around their mean.
     known_variance, known_offset : arrays, shape (n,), or None
         Merged variance and log offset of each vertex if the noise is known.
+    is_uniform : bool
+        Whether each vertex was measured once, with noise of the same unknown variance.
     """
 
     rows: np.ndarray
@@ -193,6 +195,8 @@ class Observations(NamedTuple):
                 0.0 if self.known_offset is None else float(self.known_offset.sum()),
             )
         noise, outputs = float(noise_variance), self.mean.shape[1]
+        if self.is_uniform:
+            return Sites(self.rows, self.mean, np.full(len(self.rows), noise))
         extra = self.counts.sum() - len(self.counts)
         offset = -outputs * (extra * np.log(2 * np.pi * noise) + np.log(self.counts).sum()) / 2
         return Sites(self.rows, self.mean, noise / self.counts, float(offset - self.scatter.sum() / (2 * noise)))
@@ -201,6 +205,8 @@ class Observations(NamedTuple):
         """Return the slope in the noise variance from those in the sites' variances; the log offset has its own."""
         if self.known_variance is not None:
             return 0.0
+        if self.is_uniform:
+            return float(in_variance.sum())
         noise, outputs = float(noise_variance), self.mean.shape[1]
         extra = self.counts.sum() - len(self.counts)
         of_offset = -outputs * extra / (2 * noise) + self.scatter.sum() / (2 * noise**2)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph
@@ -16,7 +18,6 @@ from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.factored import NAMED
 from hypergauss.spectrum.given import given_laplacian
 from hypergauss.spectrum.laplacians import Laplacian, ZhouLaplacian, graph_laplacian, zhou_laplacian
-from hypergauss.spectrum.made_for import noted
 
 #: The names of Laplacians of a hypergraph, and of a graph.
 LAPLACIANS = ("zhou", *NAMED)
@@ -111,8 +112,8 @@ class Spectrum(ABC):
 
         found, a = laplacian_of(H, size_exponent, laplacian)
         if isinstance(found, ZhouLaplacian):
-            return noted(EigenSpectrum.of_incidence(found, rank, a), H.vertices)
-        return noted(EigenSpectrum.of_laplacian(found, rank, a), H.vertices)
+            return _noted(EigenSpectrum.of_incidence(found, rank, a), H.vertices)
+        return _noted(EigenSpectrum.of_laplacian(found, rank, a), H.vertices)
 
     @staticmethod
     def matrix_free(
@@ -160,7 +161,7 @@ class Spectrum(ABC):
             products = found.multiplier()
             counts = found.memberships() if products.memberships() is None else None
         spectrum = MatrixFreeSpectrum.of_products(products, a, n_probes, n_steps, _seed(random_state), counts)
-        return spectrum if isinstance(H, LaplacianOperator) else noted(spectrum, H.vertices)
+        return spectrum if isinstance(H, LaplacianOperator) else _noted(spectrum, H.vertices)
 
     @property
     def num_vertices(self) -> int:
@@ -283,6 +284,22 @@ class Spectrum(ABC):
     def __reduce__(self) -> tuple[type[Self], tuple[object, ...]]:
         # Made anew from its fields, so that arrays are frozen again and what can be derived does not travel.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+
+_Made = TypeVar("_Made", bound=Spectrum)
+#: Whose vertices a spectrum is of: known where it was made here, and no part of it, so that no file holds names twice.
+_made_for: WeakKeyDictionary[Spectrum, pd.Index] = WeakKeyDictionary()
+
+
+def _noted(spectrum: _Made, vertices: pd.Index) -> _Made:
+    """Return the spectrum, whose rows are now known to be of these vertices."""
+    _made_for[spectrum] = vertices
+    return spectrum
+
+
+def vertices_of(spectrum: Spectrum) -> pd.Index | None:
+    """Return the vertices that a spectrum's rows are of, or None where that is not known, as after loading."""
+    return _made_for.get(spectrum)
 
 
 def laplacian_of(

@@ -8,16 +8,12 @@ weights; then by LU, and everything still holds.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
 from scipy.linalg.lapack import dpotrf, dtrtri, dtrtrs
 
 from hypergauss.exceptions import NumericalError
-
-#: Multiplies a vector.
-Product = Callable[[np.ndarray], np.ndarray]
 
 #: Weights below zero by no more than this share of the largest are zero but for rounding.
 _ROUNDING = 1e-12
@@ -46,18 +42,12 @@ class Capacitance(ABC):
         """Return the diagonal of P G = G - G C G."""
 
     @abstractmethod
-    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
-        """Return the diagonal of F C F', shape (n,), and a function that multiplies by F C F'."""
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return F C, shape (n, r), and the diagonal of F C F', shape (n,)."""
 
+    @abstractmethod
     def matrix(self) -> np.ndarray:
         """Return C itself."""
-        C = self.times(np.eye(self.size))
-        return (C + C.T) / 2
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """The number r of features."""
 
 
 def capacitance(G: np.ndarray, weights: np.ndarray) -> Capacitance:
@@ -92,10 +82,6 @@ class _ByCholesky(Capacitance):
             raise NumericalError(_failed(len(G)))
         self.log_det = 2 * float(np.log(roots).sum())
 
-    @property
-    def size(self) -> int:
-        return len(self._root)
-
     def times(self, b: np.ndarray) -> np.ndarray:
         inner = dtrtrs(self._factor, self._root[:, None] * b, lower=1)[0]
         return self._root[:, None] * dtrtrs(self._factor, inner, lower=1, trans=1)[0]
@@ -123,9 +109,14 @@ class _ByCholesky(Capacitance):
             found[small] = own[small] - np.einsum("ij,ij->j", T, T)
         return found
 
-    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
+    def matrix(self) -> np.ndarray:
+        T = dtrtri(self._factor, lower=1)[0] * self._root
+        return T.T @ T
+
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         T = dtrtrs(self._factor, (F * self._root).T, lower=1, overwrite_b=1)[0]  # T'T = F C F'
-        return np.einsum("rn,rn->n", T, T), lambda x: T.T @ (T @ x)
+        diagonal = np.einsum("rn,rn->n", T, T)
+        return dtrtrs(self._factor, T, lower=1, trans=1, overwrite_b=1)[0].T * self._root, diagonal
 
 
 class _ByLU(Capacitance):
@@ -142,10 +133,6 @@ class _ByLU(Capacitance):
         self.log_det = float(np.log(np.abs(diagonal)).sum())
         self._P = scipy.linalg.lu_solve((lu, pivots), np.eye(len(G)), check_finite=False)
 
-    @property
-    def size(self) -> int:
-        return len(self._weights)
-
     def times(self, b: np.ndarray) -> np.ndarray:
         return self._weights[:, None] * (self._P @ b)
 
@@ -155,9 +142,13 @@ class _ByLU(Capacitance):
     def reduced_diagonal(self) -> np.ndarray:
         return (self._P * self._G.T).sum(axis=1)
 
-    def spread(self, F: np.ndarray) -> tuple[np.ndarray, Product]:
+    def matrix(self) -> np.ndarray:
+        C = self._weights[:, None] * self._P
+        return (C + C.T) / 2
+
+    def spread(self, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         FC = F @ self.matrix()
-        return np.einsum("nr,nr->n", FC, F), lambda x: FC @ (F.T @ x)
+        return FC, np.einsum("nr,nr->n", FC, F)
 
 
 def _failed(size: int) -> str:

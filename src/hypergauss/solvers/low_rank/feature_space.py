@@ -2,32 +2,37 @@ r"""Latents given their sites, in the features of K = F W F' + diag(rho): what s
 
 With h = b / (1 + rho b) for precisions b, M = I + R F' diag(h) F R, R = W^1/2, and M = L L',
 
-    S = (K^-1 + B)^-1 = k T'T k + diag(k rho),    T = L^-1 R F',    k = 1 / (1 + rho b).
+    S = (K^-1 + B)^-1 = k T'T k + diag(k rho),    T = L^-1 R F',    k = 1 / (1 + rho b),
+    (K + B^-1)^-1 = diag(h) - h T'T h,            det(I + B K) = det(M) / product of k.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dtrsm
 from scipy.linalg.lapack import dtrtrs
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels.base import Structure
 from hypergauss.solvers.base import Marginals, relative_sites
-from hypergauss.solvers.low_rank.capacitance import Capacitance, Product, capacitance, root_of
+from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance, root_of
+from hypergauss.solvers.reduction import Reduction, lower_factor
 from hypergauss.solvers.sites import NaturalSites
 
 
 class LatentInFeatures(NamedTuple):
-    """As `ConditionedLatent`, with the system it was found by and h."""
+    """As `ConditionedLatent`, with the system it was found by, h, and F C with the diagonal of F C F'."""
 
     centred: np.ndarray
     variance: np.ndarray
     log_partition: float
-    smooth: Product
+    smooth: Callable[[np.ndarray], np.ndarray]
     system: Capacitance
     h: np.ndarray
+    spread: tuple[np.ndarray, np.ndarray]
 
 
 def condition_in_features(
@@ -38,16 +43,16 @@ def condition_in_features(
     keep = _kept(rho, precision)
     h = precision * keep
     system = capacitance((F.T * h) @ F, structure.weights)
-    spread, product = system.spread(F)
+    FC, diagonal = system.spread(F)
     own = keep * rho
 
     def smooth(x: np.ndarray) -> np.ndarray:
-        return keep * product(keep * x) + own * x
+        return keep * (FC @ (F.T @ (keep * x))) + own * x
 
     centred = smooth(relative)
     log_det = system.log_det - float(np.log(keep).sum())
     log_z = (float(relative @ centred) - log_det) / 2
-    return LatentInFeatures(centred, keep**2 * spread + own, log_z, smooth, system, h)
+    return LatentInFeatures(centred, keep**2 * diagonal + own, log_z, smooth, system, h, (FC, diagonal))
 
 
 def marginals_in_features(F: np.ndarray, structure: Structure, mean: np.ndarray, sites: NaturalSites) -> Marginals:
@@ -89,6 +94,30 @@ def _all_at_once(F: np.ndarray, rho: np.ndarray, root: np.ndarray, mean: np.ndar
     at_mean = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
     log_z = float(at_mean + ((relative * centred).sum() - log_det) / 2)
     return Marginals(mean + centred, variance.T, log_z, bool(np.isfinite(log_z)), smooth=smooth)
+
+
+class ReductionInFeatures(Reduction):
+    """The same inverses from F R, shape (n, r), and rho."""
+
+    def __init__(self, scaled: np.ndarray, rho: np.ndarray) -> None:
+        K = scaled @ scaled.T
+        K.flat[:: len(K) + 1] += rho
+        super().__init__(K)
+        self._scaled, self._rho = scaled, rho
+
+    def into(self, E: np.ndarray, precision: np.ndarray, room: np.ndarray) -> float:  # noqa: D102, ARG002
+        (n, r), scaled = self._scaled.shape, self._scaled
+        keep = 1 / (1 + self._rho * precision)
+        h = precision * keep
+        T = np.multiply(scaled.T, h[:, None, :], order="C")  # (C, r, n)
+        M = np.matmul(T, scaled)
+        M[:, np.arange(r), np.arange(r)] += 1.0
+        for system, each in zip(M, T, strict=True):
+            dtrsm(1.0, lower_factor(system), each.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+        np.matmul(T.transpose(0, 2, 1), T, out=E)
+        np.negative(E, out=E)
+        E[:, np.arange(n), np.arange(n)] += h
+        return 2 * float(np.log(M[:, np.arange(r), np.arange(r)]).sum()) - float(np.log(keep).sum())
 
 
 def _kept(rho: np.ndarray, precision: np.ndarray) -> np.ndarray:

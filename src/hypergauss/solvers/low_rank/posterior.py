@@ -1,4 +1,4 @@
-"""The posterior by way of the r coefficients of a structured kernel's features."""
+"""The posterior by way of the r coefficients of a structured kernel's features, and a shelf for these."""
 
 from __future__ import annotations
 
@@ -8,16 +8,54 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from hypergauss.kernels import Kernel
 from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.cholesky import cholesky
 from hypergauss.solvers.low_rank.capacitance import capacitance
-from hypergauss.solvers.low_rank.features import Shelf, check_rank, features_at
 from hypergauss.solvers.sites import Sites
 
-#: Rows of features gathered at once, to keep memory at what the spectrum itself takes.
-_CHUNK = 8192
+#: Rows of features gathered at once, to keep memory at what the spectrum itself takes, and entries of features that
+#: are kept for the next to ask.
+_CHUNK, _SHELVED = 8192, 500_000
 #: Sites that may be new, as a share of the features, for an update of low rank to pay; the rounding of a precision.
 _FEW_OF, _SAME = 0.25, 1e-12
+
+
+def check_rank(kernel: Kernel) -> int:
+    """Return the number of features, or say which solver serves a kernel without."""
+    if kernel.rank is None:
+        raise ValueError(
+            f"The low-rank solver needs a kernel with features. Got {type(kernel).__name__}, which has none. "
+            "Use `solver='dense'`."
+        )
+    return kernel.rank
+
+
+def features_at(kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return F and the remainder of each vertex, shapes (n, r) and (n,)."""
+    F, (_, remainder) = kernel.features_and_structure(kernel.inputs(rows))
+    return F, np.broadcast_to(remainder, len(rows))
+
+
+class Shelf:
+    """Features lately asked for: those at the sites, and at the vertices that every latent is predicted at.
+
+    Latents share a kernel, and each asks for the features of the same vertices several times.
+    """
+
+    def __init__(self) -> None:
+        self._held: list[tuple[Kernel, np.ndarray, tuple[np.ndarray, np.ndarray]]] = []
+
+    def features(self, kernel: Kernel, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return `features_at` of a kernel, which never changes, and rows, which a caller may change."""
+        for of, at, found in self._held:
+            if of is kernel and len(at) == len(rows) and (at == rows).all():
+                return found
+        found = features_at(kernel, rows)
+        if found[0].size > _SHELVED:
+            return found
+        self._held = [*self._held[-1:], (kernel, rows.copy(), found)]
+        return found
 
 
 class LowRankPosterior(Posterior):
@@ -127,7 +165,7 @@ class LowRankPosterior(Posterior):
 
     def leave_one_out(self) -> LeaveOneOut:  # noqa: D102
         leverage = self._of_coefficients(self.sites.rows)
-        return leave_one_out(self.sites, self.prior, self.dual_weights(), (1 - leverage / self._d) / self._d)
+        return leave_one_out(self.sites, self.dual_weights(), (1 - leverage / self._d) / self._d)
 
     def _of_coefficients(self, rows: np.ndarray) -> np.ndarray:
         """Return the variance of F c at each vertex."""

@@ -26,11 +26,18 @@ from hypergauss.solvers.base import (
     Prior,
     relative_sites,
 )
-from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance
-from hypergauss.solvers.low_rank.feature_space import condition_in_features, marginals_in_features
-from hypergauss.solvers.low_rank.features import Shelf, check_rank
-from hypergauss.solvers.low_rank.posterior import LowRankPosterior
+from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance, root_of
+from hypergauss.solvers.low_rank.feature_space import (
+    ReductionInFeatures,
+    condition_in_features,
+    marginals_in_features,
+)
+from hypergauss.solvers.low_rank.posterior import LowRankPosterior, Shelf, check_rank
+from hypergauss.solvers.reduction import Reduction
 from hypergauss.solvers.sites import NaturalSites, Sites
+
+#: Features that are fewer than this share of the sites make an n x n inverse sooner than a factor of it does.
+_FEW = 0.5
 
 
 class LowRankSolver(ExactSolver):
@@ -41,7 +48,7 @@ class LowRankSolver(ExactSolver):
 
         slope in weights    (beta^2 - diag(P G)) / 2,
         slope in remainder  (a^2 - diag R) / 2,         diag R = 1 / d - diag(F C F') / d^2,
-        slope in features   (a beta' - D^-1 F (I - C G)) W.
+        slope in features   (a beta' - D^-1 F (I - C G)) W = a beta' W - D^-1 F C.
     """
 
     name: ClassVar[str] = "low-rank"
@@ -75,7 +82,9 @@ class LowRankSolver(ExactSolver):
         found = _Measured.of(F, structure, mean, sites)
         outputs, variance = found.alpha.shape[1], sites.variance
         beta = found.system.residual(found.b, found.x)
-        slopes = self._slopes(found.system, F, structure.weights, 1 / found.d, found.alpha, beta, outputs)
+        slopes = self._slopes(
+            found.system, found.system.spread(F), structure.weights, 1 / found.d, found.alpha, beta, outputs
+        )
         unexplained = self.unexplained(kernel)
         in_variance = slopes.remainder + outputs * unexplained / (2 * variance**2)
         in_kernel = self.to_kernel(kernel, slopes, -outputs / (2 * variance))
@@ -143,7 +152,7 @@ class LowRankSolver(ExactSolver):
         for latent, (relative, b) in enumerate(relative_sites(mean, sites)):
             found = condition_in_features(F, structure, relative, b)
             alpha = (relative - b * found.centred)[:, None]
-            own = self._slopes(found.system, F, structure.weights, found.h, alpha, F.T @ alpha, 1)
+            own = self._slopes(found.system, found.spread, structure.weights, found.h, alpha, F.T @ alpha, 1)
             total = Slopes(*(None if a is None else a + b for a, b in zip(total, own, strict=True)))  # type: ignore[arg-type]
             in_mean[latent] = alpha.sum()
         return self.to_kernel(kernel, total, in_unexplained), in_mean
@@ -151,26 +160,33 @@ class LowRankSolver(ExactSolver):
     def _slopes(
         self,
         system: Capacitance,
-        F: np.ndarray,
+        spread: tuple[np.ndarray, np.ndarray],
         weights: np.ndarray,
         h: np.ndarray,
         alpha: np.ndarray,
         beta: np.ndarray,
         outputs: int,
     ) -> Slopes:
-        """Return slopes in what K is made of, from a (n, L) and F'a (r, L), and D^-1 = diag(h)."""
+        """Return slopes in what K is made of, from F C and diag(F C F'), a (n, L), F'a (r, L), and D^-1 = diag(h)."""
         in_weights = ((beta**2).sum(axis=1) - outputs * system.reduced_diagonal()) / 2
-        own = h - h**2 * system.spread(F)[0]
+        FC, diagonal = spread
+        own = h - h**2 * diagonal
         in_remainder = ((alpha**2).sum(axis=1) - outputs * own) / 2
         if not self.features_move:
             return Slopes(in_weights, in_remainder)
-        hF = h[:, None] * F
-        solved = hF - hF @ system.times(F.T @ hF)  # (K + Sigma)^-1 F
-        return Slopes(in_weights, in_remainder, (alpha @ beta.T - outputs * solved) * weights)
+        in_features = alpha @ (weights[:, None] * beta).T - (outputs * h)[:, None] * FC
+        return Slopes(in_weights, in_remainder, in_features)
 
     def multiply(self, kernel: Kernel, vectors: np.ndarray) -> np.ndarray:  # noqa: D102
         F, (weights, remainder) = self.features(kernel)
         return F @ (weights[:, None] * (F.T @ vectors)) + np.reshape(remainder, (-1, 1)) * vectors
+
+    def reduction(self, kernel: Kernel) -> Reduction:  # noqa: D102
+        F, structure = self.features(kernel)
+        root = root_of(structure.weights)
+        if root is None or len(root) > _FEW * len(F):
+            return super().reduction(kernel)
+        return ReductionInFeatures(F * root, np.broadcast_to(structure.remainder, len(F)))
 
     def pull_back_product(self, kernel: Kernel, left: np.ndarray, right: np.ndarray) -> np.ndarray:  # noqa: D102
         F, (weights, _) = self.features(kernel)
