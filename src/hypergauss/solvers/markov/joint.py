@@ -117,9 +117,9 @@ class CentredField(NamedTuple):
         both = float((operator.fetch(u.T @ X) * operator.fetch(u.T @ Y)).sum())
         return np.array([in_log_c, in_log_s + both / self.field.s, -both / self.along])
 
-    def noise(self, noise: FieldNoise, size: int, rng: np.random.Generator) -> Block:
+    def noise(self, noise: FieldNoise, size: int, rng: np.random.Generator, *, signs: bool = False) -> Block:
         """Return draws of covariance Q, shape (N, size)."""
-        draws, u = noise.draw(self.field, size, rng), self.term.direction
+        draws, u = noise.draw(self.field, size, rng, signs=signs), self.term.direction
         return draws if u is None else draws + u @ (np.sqrt(self.stiffness) * rng.standard_normal((1, size)))
 
 
@@ -290,15 +290,15 @@ class JointSystem:
         """Return H r, and the fields behind it."""
         return self.respond(self.spread(r), self._of_features(r), tolerance, start)
 
-    def noise(self, size: int, rng: np.random.Generator) -> JointNoise:
-        """Return what so many draws are made of, at any sites."""
-        of_sites = self.operator.white_noise(size, rng)
-        of_fields = [one.noise(self.workspace.noise(one.term), size, rng) for one in self.fields]
+    def noise(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> JointNoise:
+        """Return what so many draws are made of, at any sites; of signs where second moments are wanted alone."""
+        of_sites = self.operator.signs(size, rng) if signs else self.operator.white_noise(size, rng)
+        of_fields = [one.noise(self.workspace.noise(one.term), size, rng, signs=signs) for one in self.fields]
         return JointNoise(of_fields, of_sites, rng.standard_normal((len(self.arrays.weights), size)))
 
-    def draws(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
+    def draws(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> tuple[Block, Block]:
         """Return draws of covariance H, and the noise W^1/2 z of the sites in them, (N, size) each."""
-        noise = self.noise(size, rng)
+        noise = self.noise(size, rng, signs=signs)
         of_sites = np.sqrt(self.precision) * noise.sites
         return self.respond(*self._perturbed(noise, of_sites)).h, of_sites
 
