@@ -11,8 +11,10 @@ from hypergauss.inference.variational import VariationalObjective
 from hypergauss.inference.variational_of_parts import JointVariational
 from hypergauss.kernels import Linear, Matern, Standardised
 from hypergauss.likelihoods import Bernoulli, Poisson, Softmax, StudentT
+from hypergauss.operators import JaxLaplacian, LocalLaplacian
 from hypergauss.solvers import solver_for
 from hypergauss.solvers.sites import NaturalSites
+from hypergauss.spectrum import normalised_incidence
 
 PLANTED = make_planted_hypergraph(200, 150, 3, within=0.9, random_state=3)
 OTHER = make_planted_hypergraph(200, 100, 3, within=0.9, random_state=4).hypergraph
@@ -94,3 +96,16 @@ def test_a_site_that_says_nothing_is_none(kernel):
     )
     expected = of_fewer.conditionals(ROWS)[0]
     assert np.allclose(found.mean, expected, atol=0.03 * np.abs(expected).max())
+
+
+def test_on_an_accelerator_the_bound_is_the_same():
+    pytest.importorskip("jax")
+    y, found = np.round(np.exp(PLANTED.signal[ROWS])), []
+    incidence = normalised_incidence(PLANTED.hypergraph)
+    for operator in (LocalLaplacian.of_incidence(incidence), JaxLaplacian.of_incidence(incidence)):
+        field = Matern(Spectrum.matrix_free(operator), 2, 3.0, variance=2.0, fixed=("nu",))
+        model = LatentModel(field + Linear(COVARIATES), Poisson(), np.zeros(1))
+        joint = JointVariational(solver_for(model.kernel, ROWS, OPTIONS), model, y)
+        found.append(joint.value_and_gradient(model))
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=2e-3, atol=2e-3 * np.abs(theirs).max())
