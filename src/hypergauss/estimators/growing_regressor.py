@@ -159,7 +159,7 @@ class GrowingRegressor(MeasuredVertices):
         return further, float(transform.log_slope(values).sum())
 
     def _further_through_likelihood(
-        self, growth: Growth, names: list[Any], rows: np.ndarray, y: Any, noise_variance: Any
+        self, growth: Growth, names: Any, rows: np.ndarray, y: Any, noise_variance: Any
     ) -> Observations:
         """Return counts, levels or numbers to be taken in, each of a vertex that has none yet."""
         if noise_variance is not None:
