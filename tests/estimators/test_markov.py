@@ -153,7 +153,7 @@ def test_classes_of_several_relations_and_of_a_standardised_kernel_are_told():
     for model in (
         HypergraphGPClassifier({"own": H, "other": other}, solver="markov"),
         HypergraphGPClassifier(H, standardised()),
-        HypergraphGPClassifier(H, standardised(), inference="variational"),
+        HypergraphGPClassifier(H, standardised(), inference="one-hot"),
     ):
         model.fit(H.vertices[ROWS], labels[ROWS])
         assert model.solver_ == "markov"
