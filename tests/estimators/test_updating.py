@@ -523,7 +523,6 @@ def test_new_vertices_have_calibrated_probabilities():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"likelihood": "student-t", "learn": False}, "must have normal noise to be updated. Got one through another"),
         ({"laplacian": "bolla", "learn": False}, "by Zhou's Laplacian"),
         ({"covariates": np.random.default_rng(0).random((24, 101)), "learn": False}, "takes in observations alone"),
     ],
@@ -535,6 +534,64 @@ def test_models_that_cannot_grow_say_so_and_stay(options, message):
         with pytest.raises(ValueError, match=message):
             grow()
     assert np.array_equal(model.predict(NAMES), before)
+
+
+THROUGH = {
+    "student-t": lambda names: of(names),
+    "poisson": lambda names: np.round(np.exp(of(names) - np.min(of(NAMES)))),
+    "ordinal": lambda names: np.digitize(of(names), np.quantile(of(NAMES), [0.4, 0.7])),
+}
+
+
+@pytest.mark.parametrize("likelihood", list(THROUGH))
+@pytest.mark.parametrize(("solver", "tolerance"), [("auto", 1e-4), ("markov", 0.05)])
+def test_updates_through_a_likelihood_are_where_sites_settle_from_nothing(likelihood, solver, tolerance):
+    """With the same hyperparameters. By products sites settle to a percent."""
+    y = THROUGH[likelihood]
+    model = HypergraphGPRegressor(H, likelihood=likelihood, solver=solver, learn=False).fit(OBSERVED, y(OBSERVED))
+    predicted = model.predict_new({"eva": [H.edges[1]]})
+    assert np.isfinite(predicted).all()
+    model.update(GROWN, LATER, y(LATER))
+    assert len(model.leave_one_out()) == len(OBSERVED) + len(LATER)
+    part = components(model.posterior_)[0][1]
+    prior = part.posteriors[0].prior
+    rows = GROWN.vertex_rows([*OBSERVED, *LATER])
+    inference = "ep" if part.likelihood.is_log_concave and solver == "auto" else "variational"
+    how = How("auto", None, {}, {}, False, 1, 0, 0, None)
+    values = y([*OBSERVED, *LATER]).astype(float)
+    task = LatentTask(part.likelihood, rows, values, inference=inference, batch_size=None, how=how)
+    latent = LatentModel(prior.kernel, part.likelihood, prior.mean)
+    prepared = solver_for(prior.kernel, rows, "dense" if solver == "auto" else solver)
+    objective = task.objective(prepared, latent, None)
+    objective.tolerance = 1e-12  # of exact solvers
+    anew = task.conditioned(latent, objective.settle(latent)[0], prepared, objective)
+    everywhere = np.arange(GROWN.num_vertices)
+    for found, expected in zip(part.conditionals(everywhere), anew.conditionals(everywhere), strict=True):
+        np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+
+
+def test_what_more_was_observed_must_fit_the_likelihood():
+    counts = HypergraphGPRegressor(H, likelihood="poisson", learn=False).fit(OBSERVED, THROUGH["poisson"](OBSERVED))
+    levels = HypergraphGPRegressor(H, likelihood="ordinal", learn=False).fit(OBSERVED, THROUGH["ordinal"](OBSERVED))
+    for model, names, y, message in (
+        (counts, LATER[:1], [0.5], "must hold counts"),
+        (counts, OBSERVED[:1], [1], "observed once each.*one more observation"),
+        (counts, [LATER[0], LATER[0]], [1, 1], "observed once each"),
+        (levels, LATER[:1], [7], "levels that the model knows"),
+    ):
+        before = model.predict(NAMES)
+        with pytest.raises(ValueError, match=message):
+            model.update(X=names, y=y)
+        assert np.array_equal(model.predict(NAMES), before)
+
+
+def test_a_saved_model_through_a_likelihood_is_updated(tmp_path):
+    model = HypergraphGPRegressor(H, likelihood="poisson", learn=False).fit(OBSERVED, THROUGH["poisson"](OBSERVED))
+    hg.save(model, tmp_path / "counts.hypergauss")
+    again = hg.load(tmp_path / "counts.hypergauss")
+    for each in (model, again):
+        each.update(X=LATER, y=THROUGH["poisson"](LATER))
+    np.testing.assert_allclose(again.predict(NAMES), model.predict(NAMES), rtol=1e-5)
 
 
 def test_a_model_on_another_laplacian_takes_in_observations():

@@ -12,7 +12,7 @@ from hypergauss.inference.folds import fold_of
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.one_hot import OneHotLatents
 from hypergauss.inference.one_hot_by_products import OneHotByProducts
-from hypergauss.kernels import Matern
+from hypergauss.kernels import Linear, Matern, Standardised
 from hypergauss.likelihoods import Softmax
 from hypergauss.solvers import solver_for
 from hypergauss.solvers.work import FOLDS, num_held_out_folds
@@ -89,6 +89,29 @@ def test_slopes_in_kernel_and_mean_are_those_of_central_differences(nu):
     expected = central_differences(lambda x: found.value(parameters.unpack(model, x)), at, step=1e-3)
     assert len(gradient) == 5  # lengthscale, variance and three means
     assert np.abs(gradient).min() > 1e-3
+    assert np.allclose(gradient, expected, atol=1e-5)
+
+
+def of_parts(name):
+    field = Matern(Spectrum.of(H), 2, 3.0, variance=2.0, fixed=("nu",))
+    other = make_planted_hypergraph(120, 80, 3, within=0.9, random_state=105).hypergraph
+    kernel = {
+        "standardised": lambda: Standardised(field, 0.5, level=1.0, activity=0.05),
+        "features": lambda: field + Linear(np.random.default_rng(3).standard_normal((120, 2)), [0.5, 0.2]),
+        "relations": lambda: field + Matern(Spectrum.of(other), 1, 2.0, fixed=("nu",)),
+    }[name]()
+    return LatentModel(kernel, Softmax(3), MEAN)
+
+
+@pytest.mark.parametrize("name", ["standardised", "features", "relations"])
+def test_of_several_parts_held_out_means_are_dense_and_slopes_those_of_differences(name):
+    model = of_parts(name)
+    found, at = objective(model), parameters.pack(model)
+    means = found.folds.means(model.kernel, model.mean)
+    assert np.allclose(means, dense_means(model)[found.folds.places], atol=1e-9)
+    value, gradient = found.value_and_gradient(model)
+    assert value == pytest.approx(found.value(model), abs=1e-9)
+    expected = central_differences(lambda x: found.value(parameters.unpack(model, x)), at, step=1e-3)
     assert np.allclose(gradient, expected, atol=1e-5)
 
 

@@ -16,6 +16,10 @@ from hypergauss import Hypergraph, Spectrum, kernels, parameters  # noqa: E402
 from hypergauss.datasets import make_planted_hypergraph  # noqa: E402
 from hypergauss.exceptions import ClusterError, FileError  # noqa: E402
 from hypergauss.inference import GaussianModel, Observations, Prior, Sites, condition, learn  # noqa: E402
+from hypergauss.inference.latent_model import LatentModel  # noqa: E402
+from hypergauss.inference.one_hot_by_products import OneHotByProducts  # noqa: E402
+from hypergauss.inference.variational_of_parts import JointVariational  # noqa: E402
+from hypergauss.likelihoods import Poisson, Softmax  # noqa: E402
 from hypergauss.operators import LocalLaplacian, ShardedLaplacian, cluster, ordering  # noqa: E402
 from hypergauss.solvers import solver_for  # noqa: E402
 from hypergauss.solvers.iterative import Iterative  # noqa: E402
@@ -241,6 +245,30 @@ def test_a_field_centred_and_scaled_with_features_is_the_local_solver_s(sharded,
     np.testing.assert_allclose(mean, mean_2, atol=1e-7)
     assert value == pytest.approx(value_2, rel=1e-6)
     np.testing.assert_allclose(gradient, gradient_2, rtol=1e-3, atol=1e-3 * np.abs(gradient_2).max())
+
+
+@pytest.mark.filterwarnings("ignore:The sites still change")
+def test_classes_and_counts_of_a_field_with_features_are_the_local_solver_s(sharded, local, planted, monkeypatch):
+    monkeypatch.setattr("hypergauss.inference.folds.num_held_out_folds", lambda _: 1)
+    monkeypatch.setattr("hypergauss.inference.variational_by_products._MOST_STEPS", 2)
+    rows = observed(planted)[0]
+    covariates, rng = np.random.default_rng(4).standard_normal((N, 1)), np.random.default_rng(5)
+    counts, classes, found = rng.poisson(2.0, len(rows)).astype(float), rng.integers(0, 2, len(rows)), []
+    for operator in (sharded, local):
+        kernel = kernels.Matern(spectrum_of(operator), nu=1, lengthscale=0.5, fixed=("nu",)) + kernels.Linear(
+            covariates
+        )
+        solver = solver_for(kernel, rows, Markov(n_samples=4, n_probes=4))
+        by_bound = LatentModel(kernel, Poisson(), np.zeros(1))
+        by_folds = LatentModel(kernel, Softmax(2), np.zeros(2))
+        found.append(
+            (
+                *JointVariational(solver, by_bound, counts).value_and_gradient(by_bound),
+                *OneHotByProducts(solver, classes, 2).value_and_gradient(by_folds),
+            )
+        )
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=1e-3 * np.abs(theirs).max())
 
 
 # ---------------------------------------------------------------- Parquet

@@ -13,10 +13,12 @@ from hypergauss import _checks
 from hypergauss.estimators.grown_relations import Relations, newcomers_rows
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.measured import MeasuredVertices, Predictions
-from hypergauss.estimators.updating import measured_again
+from hypergauss.estimators.measurements import check_once_each, further_values
+from hypergauss.estimators.updating import Labelled, labelled_again, measured_again
 from hypergauss.estimators.vertices import half_given, in_order_of, nothing_given
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.hypergraph.names import as_list
+from hypergauss.hypergraph.names import as_list, plain
+from hypergauss.inference.mixtures import components
 from hypergauss.likelihoods.transforms import TRANSFORMS
 from hypergauss.solvers.base import Posterior
 from hypergauss.solvers.sites import Observations, check_observations
@@ -57,8 +59,8 @@ class GrowingRegressor(MeasuredVertices):
 
         All values of the hyperparameters that predictions are averaged over stay, with their weights. The answer is
         that of conditioning anew on the grown hypergraph and all measurements; ``log_marginal_likelihood_`` is then
-        that of the heaviest of these values. For normal noise, of measurements or their logarithms; models through
-        another likelihood, and by draws, are to be fitted again.
+        that of the heaviest of these values, and through another likelihood than normal noise NaN where it is only
+        estimated. Models by draws are to be fitted again.
 
         Parameters
         ----------
@@ -66,7 +68,7 @@ class GrowingRegressor(MeasuredVertices):
             What has grown, with all vertices that the model knows, in any order (`Hypergraph.with_edges`,
             `Hypergraph.with_members`). Of several relations those that have grown, by name.
         X, y : arrays, shape (n,), and (n,) or (n, L), optional
-            Further measurements, as for `fit`; of a vertex that was measured before, one more.
+            Further measurements, as for `fit`; with normal noise of a vertex that was measured before, one more.
         noise_variance : array, shape (n,), optional
             Of each of these, where it was given to `fit`.
         covariates : array of shape (N, p) or DataFrame, optional
@@ -94,18 +96,36 @@ class GrowingRegressor(MeasuredVertices):
             now, log_slope = now.joined(further), log_slope + slope
         elif H is None and covariates is None:
             raise nothing_given()
-        posterior = measured_again(self.posterior_, growth, before, now, asked=self.solver, reweigh=reweigh)
-        self._keep_grown(growth, parameters_now, posterior)
+        if self._is_through_likelihood:
+            found = self._settled_again(growth, now, reweigh=reweigh)
+            self._keep_grown(growth, parameters_now, found.posterior)
+            self._keep_log_evidence(0.0, found.log_evidence)
+        else:
+            posterior = measured_again(self.posterior_, growth, before, now, asked=self.solver, reweigh=reweigh)
+            self._keep_grown(growth, parameters_now, posterior)
+            self._keep_log_evidence(log_slope)
         self.observations_ = now
-        self._keep_log_evidence(log_slope)
         return self
 
+    def _settled_again(self, growth: Growth, now: Observations, *, reweigh: bool) -> Labelled:
+        """Return the latent function given all that was observed, through the likelihood that it is seen through."""
+        first = components(self.posterior_)[0][1].posteriors[0]
+        known = growth.moved[first.sites.rows]
+        rows = np.concatenate([known, now.rows[~np.isin(now.rows, known)]])
+        order = np.argsort(now.rows)
+        y = now.mean[order[np.searchsorted(now.rows, rows, sorter=order)], 0]
+        is_exact = self.posterior_.likelihood.is_log_concave and not first.is_by_products
+        return labelled_again(
+            self.posterior_,
+            growth,
+            rows,
+            y,
+            inference="ep" if is_exact else "variational",
+            asked=self.solver,
+            reweigh=reweigh,
+        )
+
     def _check_can_grow(self) -> None:
-        if self._is_through_likelihood:
-            raise ValueError(
-                "A regressor must have normal noise to be updated. Got one through another `likelihood`, whose sites "
-                "are to be found again. Fit again with all that is known."
-            )
         if self.draws_ is not None:
             raise ValueError(
                 "A regressor must be averaged in closed form to be updated. Got one by draws, which are of what was "
@@ -124,6 +144,8 @@ class GrowingRegressor(MeasuredVertices):
             for values, argument in ((y, "y"), (noise_variance, "noise_variance"))
         )
         rows = growth.new.rows(names)
+        if self._is_through_likelihood:
+            return self._further_through_likelihood(growth, names, rows, y, noise_variance), 0.0
         further = check_observations(rows, y, noise_variance)
         if (self.noise_variance_ is None) != (further.known_variance is not None):
             rule = "was given to `fit`, and is needed" if noise_variance is None else "was learned, and cannot be given"
@@ -135,6 +157,28 @@ class GrowingRegressor(MeasuredVertices):
         if transform.name != "none":
             further = check_observations(rows, transform.forward(values))
         return further, float(transform.log_slope(values).sum())
+
+    def _further_through_likelihood(
+        self, growth: Growth, names: Any, rows: np.ndarray, y: Any, noise_variance: Any
+    ) -> Observations:
+        """Return counts, levels or numbers to be taken in, each of a vertex that has none yet."""
+        if noise_variance is not None:
+            raise ValueError(
+                "The `noise_variance` of each measurement goes with normal noise. Got another `likelihood`. Leave it "
+                "out."
+            )
+        check_once_each(names, rows)
+        before = self._known("observations_")
+        again = np.flatnonzero(np.isin(rows, growth.moved[before.rows]))
+        if len(again):
+            raise ValueError(
+                "Vertices must be observed once each with this likelihood. Got one more observation of "
+                f"{plain(names[again[0]])!r}{_checks.others(len(again) - 1)}. Leave it out, or use "
+                "`likelihood='gaussian'`."
+            )
+        values = further_values(self.posterior_.likelihood, y, self.levels_)
+        _checks.same_length("vertices", len(rows), "y", len(values))
+        return Observations.of(rows, values[:, None])
 
     def predict_new(
         self,

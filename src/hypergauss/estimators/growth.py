@@ -28,6 +28,7 @@ from hypergauss.spectrum import (
     graph_laplacian,
     zhou_laplacian,
 )
+from hypergauss.spectrum.cache import is_kept
 from hypergauss.spectrum.laplacians import GraphLaplacian, MatrixFreeLaplacian, SparseMatrix, ZhouLaplacian
 
 Relation = Hypergraph | Graph
@@ -136,6 +137,8 @@ def _is_unchanged(old: Relation, new: Relation) -> bool:
 
 def _is_of(spectrum: Spectrum, relation: Relation) -> bool:
     """Tell whether a spectrum is a relation's: by the matrix itself, or, where that is known by products, by size."""
+    if is_kept(relation, spectrum):
+        return True
     if isinstance(spectrum.source, ZhouLaplacian):
         return isinstance(relation, Hypergraph) and _same(
             spectrum.source.incidence, zhou_laplacian(relation, float(spectrum.size_exponent)).incidence

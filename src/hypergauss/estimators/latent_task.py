@@ -23,6 +23,7 @@ from hypergauss.inference.shares import has_free_shares, shares_of
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.inference.variational import VariationalObjective
 from hypergauss.inference.variational_by_products import IterativeVariational, MarkovVariational
+from hypergauss.inference.variational_of_parts import JointVariational
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import match_priors
 from hypergauss.learning.search import Objective
@@ -109,14 +110,8 @@ class LatentTask(Task):
         """Return the bound or Laplace's evidence; sites belong to vertices, so a kernel starts from the last one's."""
         if isinstance(solver, ExactSolver):
             return self._kind()(solver, self.y, self.likelihood.num_latents, state)
-        if isinstance(solver, MarkovSolver) and self.inference == "one-hot":
+        if isinstance(solver, MarkovSolver | JointSolver) and self.inference == "one-hot":
             return OneHotByProducts(solver, self.y, self.likelihood.num_latents)
-        if isinstance(solver, JointSolver):
-            raise ValueError(
-                "Through this likelihood the Markov solver moves sites of one Matern kernel as it is. Got "
-                f"{type(model.kernel).__name__}. Pass `Matern(spectrum, nu=2)`, or a spectrum of `Spectrum.of`, or for "
-                "features and several relations use `solver='iterative'`."
-            )
         if self.inference != "variational":
             raise ValueError(
                 f"The {solver.name} solver finds posteriors by `inference='variational'`. Got {self.inference!r}. "
@@ -124,6 +119,8 @@ class LatentTask(Task):
             )
         if isinstance(solver, MarkovSolver):
             return MarkovVariational(solver, model, self.y, state)
+        if isinstance(solver, JointSolver):
+            return JointVariational(solver, model, self.y, state)
         return IterativeVariational(cast(IterativeSolver, solver), model, self.y, state)
 
     def learn(self, kernel: Kernel, previous: Attempt | None = None, **options: Any) -> Attempt:  # noqa: D102

@@ -208,6 +208,23 @@ def centre_and_scale(y: np.ndarray, *, scales: bool, centres: bool) -> tuple[np.
     return centre * largest, spread * float(largest) if scales and spread > 1e-12 else 1.0
 
 
+def further_values(likelihood: Likelihood, y: Any, levels: np.ndarray | None) -> np.ndarray:
+    """Return what more was observed as a likelihood that has been learned takes it, shape (n,), checked."""
+    if levels is None:
+        values = _numbers(y)
+        if isinstance(likelihood, Measurement) and likelihood.is_discrete:
+            _check_counts(values)
+        return values
+    labels = _checks.labels("y", y, missing="Leave vertices without a level out: they are what is predicted.")
+    at = _checks.positions(labels, levels)
+    if (at < 0).any():
+        raise ValueError(
+            f"`y` must hold levels that the model knows ({', '.join(map(str, levels))}). Got "
+            f"{plain(labels[int(np.flatnonzero(at < 0)[0])])!r}. A new level has a threshold to be learned: fit again."
+        )
+    return at.astype(np.float64)
+
+
 def _numbers(y: Any) -> np.ndarray:
     if y is None:
         raise ValueError("Learning requires y to be passed, but the target y is None.")

@@ -35,7 +35,7 @@ from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Likelihood
 from hypergauss.solvers.choose import Choice, is_by_products
-from hypergauss.solvers.sites import check_observations
+from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.solvers.work import Work
 
 
@@ -177,9 +177,9 @@ class HypergraphGPRegressor(GrowingRegressor):
         ``explain`` and ``leave_one_out`` are this posterior's.
     vertices_ : Index
         The names of all vertices.
-    observations_ : Observations or None
+    observations_ : Observations
         The measurements on the scale of ``transform_``, those of one vertex merged; vertices are indices of
-        ``vertices_``. None with another likelihood than "gaussian".
+        ``vertices_``. With another likelihood than "gaussian" what was observed, levels by their number.
 
     Examples
     --------
@@ -352,7 +352,8 @@ class HypergraphGPRegressor(GrowingRegressor):
             self.levels_, self.observations_, self.noise_variance_ = None, task.measured, _noise(task, fitted)
             self._keep_log_evidence(task.log_slope)
         else:
-            self.levels_, self.observations_, self.noise_variance_ = task.target.levels, None, None
+            self.levels_, self.noise_variance_ = task.target.levels, None
+            self.observations_ = Observations.of(task.rows, task.target.y[:, None])
             self._keep_log_evidence(0.0, fitted.learned.log_evidence + task.log_slope)
         self._flat = is_flat or not isinstance(task, GaussianTask)
         self.mean_ = float(fitted.model.mean[0]) if self._flat else fitted.model.mean

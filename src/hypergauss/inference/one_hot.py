@@ -30,12 +30,13 @@ from scipy.special import log_softmax
 
 from hypergauss import parameters
 from hypergauss.inference.calibration import best_temperature, log_prior_of_temperature
-from hypergauss.inference.folds import Folds
+from hypergauss.inference.folds import folds_of
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.site_objective import Settled, SiteObjective
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.cholesky import cholesky, inverse_of_factor
+from hypergauss.solvers.markov.joint_posterior import JointPosterior
 from hypergauss.solvers.markov.posterior import MarkovPosterior
 from hypergauss.solvers.sites import NaturalSites
 
@@ -58,10 +59,10 @@ class OneHotLatents(GaussianLatents):
         By products those of other folds, and of labels in folds that are not held out NaN.
         """
         first = self.posteriors[0]
-        if isinstance(first, MarkovPosterior):
+        if isinstance(first, MarkovPosterior | JointPosterior):
             targets = np.hstack([each.sites.mean for each in self.posteriors])
             mean = np.concatenate([each.prior.mean for each in self.posteriors])
-            folds = Folds(first.workspace, first.sites.rows, targets.argmax(axis=1), targets)
+            folds = folds_of(first.workspace, first.sites.rows, targets.argmax(axis=1), targets)
             found = np.full_like(targets, np.nan)
             found[folds.places] = _softmax(folds.means(first.prior.kernel, mean))
             return found

@@ -20,11 +20,12 @@ from scipy.special import softmax
 
 from hypergauss import parameters
 from hypergauss.inference.calibration import best_temperature
-from hypergauss.inference.folds import Folds
+from hypergauss.inference.folds import folds_of
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.one_hot import held_out_density, targets_of
 from hypergauss.learning.search import Objective
 from hypergauss.solvers.markov import MarkovSolver
+from hypergauss.solvers.markov.solver import JointSolver
 from hypergauss.solvers.sites import NaturalSites
 
 #: The gain of an iteration, in nats, that ends learning: the folds' choice is worth more.
@@ -36,7 +37,7 @@ class OneHotByProducts(Objective):
 
     Parameters
     ----------
-    solver : MarkovSolver
+    solver : MarkovSolver or JointSolver
         At the labelled vertices.
     y : array, shape (n,)
         Classes by number.
@@ -44,11 +45,11 @@ class OneHotByProducts(Objective):
         C.
     """
 
-    def __init__(self, solver: MarkovSolver, y: np.ndarray, num_classes: int) -> None:
+    def __init__(self, solver: MarkovSolver | JointSolver, y: np.ndarray, num_classes: int) -> None:
         self.codes = np.asarray(y).astype(int)
         targets = targets_of(y, num_classes)
         self.sites = NaturalSites(targets, np.ones_like(targets))
-        self.folds = Folds(solver.workspace, solver.rows, self.codes, targets)
+        self.folds = folds_of(solver.workspace, solver.rows, self.codes, targets)
         self.told = self.codes[self.folds.places]
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 from warnings import warn
 
 import numpy as np
@@ -39,6 +39,7 @@ from hypergauss.solvers.iterative.system import System
 from hypergauss.solvers.markov import MarkovSolver
 from hypergauss.solvers.markov.evidence import FieldTerms, field_terms, information
 from hypergauss.solvers.markov.field import Field, FieldNumbers, check_kernel, step_jacobian
+from hypergauss.solvers.markov.solver import JointSolver
 from hypergauss.solvers.markov.system import System as FieldSystem
 from hypergauss.solvers.pathwise import Estimate
 from hypergauss.solvers.sites import NaturalSites
@@ -75,7 +76,7 @@ class VariationalByProducts(EstimatedObjective):
 
     Parameters
     ----------
-    solver : IterativeSolver or MarkovSolver
+    solver : IterativeSolver, MarkovSolver or JointSolver
         At the observed vertices.
     model : LatentModel
         At any hyperparameters.
@@ -87,7 +88,7 @@ class VariationalByProducts(EstimatedObjective):
 
     def __init__(
         self,
-        solver: IterativeSolver | MarkovSolver,
+        solver: IterativeSolver | MarkovSolver | JointSolver,
         model: LatentModel,
         y: np.ndarray,
         start: NaturalSites | None = None,
@@ -97,7 +98,7 @@ class VariationalByProducts(EstimatedObjective):
         self.sites = self._first_sites(model) if start is None else start
         self._highest = -np.inf
         self._standard_error = np.nan
-        self._solved: dict[int, Block] = {}  # of each latent, where the next solve begins
+        self._solved: dict[int, Any] = {}  # of each latent, where the next solve begins
 
     @property
     def num_observations(self) -> int:  # noqa: D102
@@ -181,14 +182,14 @@ class VariationalByProducts(EstimatedObjective):
         return sites, marginals
 
     @abstractmethod
-    def _noise(self, model: LatentModel) -> tuple[Block, Block]:
+    def _noise(self, model: LatentModel) -> Any:
         """Return what draws are made of, of the prior and of the sites: the same at each call."""
 
     @abstractmethod
     def _conditioned(
-        self, model: LatentModel, sites: NaturalSites, latent: int, noise: tuple[Block, Block]
+        self, model: LatentModel, sites: NaturalSites, latent: int, noise: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a latent's mean less the prior's at the sites, shape (n,), and draws of it less its mean, (n, m)."""
+        """Return a latent's mean less the prior's, and its variance by draws, at the sites, shape (n,) each."""
 
     @abstractmethod
     def _terms(self, model: LatentModel, sites: NaturalSites, latent: int) -> Found:
@@ -204,21 +205,20 @@ class VariationalByProducts(EstimatedObjective):
     def _num_draws(self) -> int:
         return int(np.clip(self.options.probes_for(self.operator.size), *_DRAWS))
 
-    def _marginals(self, model: LatentModel, sites: NaturalSites, noise: tuple[Block, Block]) -> Marginals:
+    def _marginals(self, model: LatentModel, sites: NaturalSites, noise: Any) -> Marginals:
         """Return the mean of each latent at the sites by a solve, and its variance from draws."""
         means, variances = [], []
         for latent in range(model.likelihood.num_latents):
-            mean, deviations = self._conditioned(model, sites, latent, noise)
+            mean, variance = self._conditioned(model, sites, latent, noise)
             means.append(model.mean[latent] + mean)
-            variances.append((deviations**2).mean(axis=1))
+            variances.append(variance)
         return Marginals(np.stack(means, axis=1), np.stack(variances, axis=1), np.nan)
 
     def _precision(self, sites: NaturalSites, latent: int) -> Block:
         return scattered(self.operator, self.rows, sites.precision[:, latent])
 
     def _targets(self, model: LatentModel, sites: NaturalSites, latent: int) -> Block:
-        pseudo = sites.shift[:, latent] / sites.precision[:, latent]
-        return scattered(self.operator, self.rows, pseudo - model.mean[latent])
+        return scattered(self.operator, self.rows, relative_targets(model, sites, latent))
 
 
 class IterativeVariational(VariationalByProducts):
@@ -259,7 +259,8 @@ class IterativeVariational(VariationalByProducts):
         self._solved[latent] = system.solve(block, self._solved.get(latent)).x
         smooth = system.covariance @ (system.root * self._solved[latent])
         at_rows = self.operator.array(smooth, self.rows)
-        return at_rows[:, 0], self.operator.array(draws, self.rows) - at_rows[:, 1:]
+        deviations = self.operator.array(draws, self.rows) - at_rows[:, 1:]
+        return at_rows[:, 0], (deviations**2).mean(axis=1)
 
     def _system(self, model: LatentModel, sites: NaturalSites, latent: int) -> System:
         return System(self.solver.workspace, model.kernel, self._precision(sites, latent), _SOLVED)
@@ -310,7 +311,7 @@ class MarkovVariational(VariationalByProducts):
         start = self._solved.get(latent, self._solved.get(latent - 1))
         self._solved[latent] = system.solve(self.operator.settle(block), start).x
         at_rows = self.operator.array(self._solved[latent], self.rows)
-        return at_rows[:, 0], at_rows[:, 1:]
+        return at_rows[:, 0], (at_rows[:, 1:] ** 2).mean(axis=1)
 
     def _terms(self, model: LatentModel, sites: NaturalSites, latent: int) -> FieldTerms:
         precision, targets = self._precision(sites, latent), self._targets(model, sites, latent)
@@ -338,14 +339,20 @@ def _without_common_shift(model: LatentModel, mean: np.ndarray) -> np.ndarray:
     return mean - (mean - model.mean).mean(axis=1, keepdims=True)
 
 
+def relative_targets(model: LatentModel, sites: NaturalSites, latent: int) -> np.ndarray:
+    """Return z - mean of one latent, shape (n,): 0 where a site says nothing, as one of a label that has just come."""
+    shift, precision = (part[:, latent] for part in sites)
+    silent = precision == 0
+    return np.where(silent, 0.0, shift / np.where(silent, 1.0, precision) - model.mean[latent])
+
+
 def _log_partition(model: LatentModel, sites: NaturalSites, latent: int, terms: Found) -> float:
     """Return the log of the integral of prior times sites, of one latent.
 
     With r = z - mean: sum of (shift mean - precision mean^2 / 2) + r' W r / 2 - r' C^-1 r / 2 - log det B / 2.
     """
     shift, precision = (part[:, latent] for part in sites)
-    mean = float(model.mean[latent])
-    relative = shift / precision - mean
+    mean, relative = float(model.mean[latent]), relative_targets(model, sites, latent)
     constant = (shift * mean - precision * mean**2 / 2).sum() + (precision * relative**2).sum() / 2
     return float(constant - terms.quadratic / 2 - terms.log_det.value / 2)
 

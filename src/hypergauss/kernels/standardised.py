@@ -170,7 +170,15 @@ class Standardised(Kernel):
 
     def own_shares(self, rows: np.ndarray) -> np.ndarray:
         """Return 1 - q at some vertices, shape (n,)."""
+        if not self.has_eigenvectors:
+            return 1.0 - self._estimated_parts().share[rows]
         return 1.0 - self._parts(self.inputs(rows)).share
+
+    def mean_variance(self) -> float:
+        """Return the mean prior variance of all vertices; without eigenvectors from estimates, as their scales are."""
+        if self.has_eigenvectors:
+            return super().mean_variance()
+        return float(self._variances(self._estimated_parts(), self.spectrum.relative_activities).mean())
 
     def inputs(self, rows: np.ndarray) -> StandardVertices:  # noqa: D102
         spectrum = self.part.eigenspectrum
@@ -267,9 +275,11 @@ class Standardised(Kernel):
         return (F * weights) @ G.T + remainder[:, None] * self.same_vertex(left, right)
 
     def variances(self, inputs: StandardVertices) -> np.ndarray:  # noqa: D102
-        found = self._parts(inputs)
+        return self._variances(self._parts(inputs), inputs.activity)
+
+    def _variances(self, found: Parts, activity: np.ndarray) -> np.ndarray:
         told = found.scale**2 * found.centred
-        return self.variance * (told + found.own + self.activity * inputs.activity**2) + self.level_variance
+        return self.variance * (told + found.own + self.activity * activity**2) + self.level_variance
 
     def same_vertex(self, left: StandardVertices, right: StandardVertices) -> np.ndarray:  # noqa: D102
         return left.index[:, None] == right.index[None, :]

@@ -119,6 +119,11 @@ class LocalLaplacian(LaplacianOperator):
         return self._matrices[0].nnz
 
     @property
+    def dtype(self) -> np.dtype:
+        """Of inside blocks."""
+        return np.dtype(self._dtype)
+
+    @property
     def precision(self) -> float:  # noqa: D102
         return float(np.finfo(self._dtype).eps)
 

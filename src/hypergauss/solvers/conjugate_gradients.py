@@ -158,8 +158,10 @@ def conjugate_gradients(
         image = blocks.settle(product(p))
         (curvature,) = blocks.fetch([blocks.dot(p, image)])
         alpha = rz / np.where(curvature > 0, curvature, np.inf)
-        x = blocks.settle(x + p * alpha.astype(p.dtype))
-        r = blocks.settle(r - image * alpha.astype(image.dtype))
+        # In place where blocks are arrays, which are copies by now: getting memory anew takes as long as the sum.
+        x += p * alpha.astype(p.dtype)
+        r -= image * alpha.astype(image.dtype)
+        x, r = blocks.settle(x), blocks.settle(r)
         z = blocks.settle(precondition(r))
         squares, rz_next = blocks.fetch([blocks.dot(r, r), blocks.dot(r, z)])
         residuals[active] = np.sqrt(np.maximum(rz_next, 0.0) if in_preconditioned_norm else squares) / scale[active]
@@ -173,7 +175,9 @@ def conjugate_gradients(
             solved.append(x[:, ended])
             active, beta, rz_next = active[keep], beta[keep], rz_next[keep]
             r, z, p, x = (block[:, keep] for block in (r, z, p, x))
-        p = blocks.settle(z + p * beta.astype(p.dtype))
+        p *= beta.astype(p.dtype)
+        p += z
+        p = blocks.settle(p)
         rz = rz_next
         if step % _KEPT_EVERY == 0:
             x, r, p = (blocks.keep(block) for block in (x, r, p))

@@ -93,8 +93,11 @@ class PathwisePosterior(Posterior, Generic[W]):
         """Return the log evidence with the standard error that its stochastic log determinants have."""
 
     @abstractmethod
-    def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
-        """Return draws of f less the posterior mean, and of a variable of covariance C^-1 at the sites, (N, size)."""
+    def _deviations(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> tuple[Block, Block]:
+        """Return draws of f less the posterior mean, and of a variable of covariance C^-1 at the sites, (N, size).
+
+        ``signs`` says that second moments are wanted alone: noise may be of any distribution with the same covariance.
+        """
 
     @property
     def log_evidence(self) -> float:  # type: ignore[override]
@@ -121,7 +124,7 @@ class PathwisePosterior(Posterior, Generic[W]):
         rng, number = self.options.generator(1), self.options.n_samples
         moments = np.zeros((2, self.prior.kernel.num_vertices))
         for some in column_slices(number):
-            pair = self._deviations(some.stop - some.start, rng)
+            pair = self._deviations(some.stop - some.start, rng, signs=True)
             moments += [(self._operator.array(block) ** 2).sum(axis=1) for block in pair]
         return SecondMoments(*(moments / number))
 

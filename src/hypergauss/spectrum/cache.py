@@ -44,6 +44,12 @@ def cached_spectrum(
     return spectrum
 
 
+def is_kept(H: Hypergraph | Graph, spectrum: Spectrum) -> bool:
+    """Return whether a spectrum is one that was computed for a hypergraph, by the usual Laplacian, and is kept."""
+    kept: OrderedDict[_Key, EigenSpectrum] = _kept.get(H, OrderedDict())
+    return any(each is spectrum for (*_, laplacian), each in kept.items() if laplacian is None)
+
+
 def num_bytes(spectrum: EigenSpectrum) -> int:
     """Return the bytes of the arrays that a spectrum holds now: edge vectors count once they were asked for."""
     matrices = (part for part in vars(spectrum.source).values() if isinstance(part, SparseMatrix))

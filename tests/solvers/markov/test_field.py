@@ -86,8 +86,21 @@ def test_noise_of_the_incidences_has_the_laplacian_for_its_covariance_exactly():
     images = []
     for column in range(total):
         images.append(FieldNoise(operator)._of_incidences(operator, operator.null, 1, Units(column))[:, 0])
-    root = np.array(images).T
+    root = operator.leave(np.array(images).T)
     assert np.allclose(root @ root.T, EXACT.laplacian(), atol=1e-12)
+
+
+@pytest.mark.parametrize("nu", [1, 2, 3])
+@pytest.mark.parametrize("signs", [False, True])
+def test_noise_of_normal_numbers_and_of_signs_has_the_precision_for_its_covariance(nu, signs):
+    operator = EXACT.source.multiplier()
+    field, count = Field.of(Matern(EXACT, nu, 2.0)), 20_000
+    draws = FieldNoise(operator).draw(field, count, np.random.default_rng(3), signs=signs)
+    Q = operator.leave(field.product(operator, operator.enter(np.eye(SIZE))))
+    off = (draws @ draws.T / count - Q) / np.sqrt((Q**2 + np.outer(np.diag(Q), np.diag(Q))) / count)
+    assert np.abs(off).max() < 5.0  # of 1,830 numbers
+    if signs:  # whose squares vary less
+        assert (off.diagonal() ** 2).mean() < 0.9
 
 
 def test_without_incidences_noise_is_as_good():

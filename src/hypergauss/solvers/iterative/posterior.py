@@ -73,7 +73,7 @@ class IterativePosterior(PathwisePosterior[Workspace]):
     def mean(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._mean[rows]
 
-    def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
+    def _deviations(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> tuple[Block, Block]:  # noqa: ARG002
         """Return draws of f less the posterior mean, and of a variable of covariance C^-1 at the sites, (N, size).
 
         With f of the prior and white noise e, C^-1 (f + Sigma^1/2 e) has the covariance C^-1 C C^-1.

@@ -28,7 +28,7 @@ from hypergauss.solvers.iterative.determinant import log_forms
 from hypergauss.solvers.markov.field import Field
 from hypergauss.solvers.markov.noise import FieldNoise
 from hypergauss.solvers.markov.options import Markov
-from hypergauss.solvers.markov.parts import FieldTerm, Parts
+from hypergauss.solvers.markov.parts import Arrays, FieldTerm, Parts
 from hypergauss.solvers.markov.system import check_converged, check_true_residual
 from hypergauss.solvers.pathwise import Estimate
 
@@ -54,6 +54,14 @@ class JointWorkspace:
             )
         self.noises = {id(operator): FieldNoise(operator) for operator in self.parts.operators}
         self.features = self.operator.vector(self.parts.features) if self.parts.features.shape[1] else None
+        self._latest: tuple[Kernel | None, Arrays | None] = (None, None)
+
+    def arrays(self, kernel: Kernel) -> Arrays:
+        """Return what a kernel's hyperparameters set; of the latest one that is known."""
+        if self._latest[0] is not kernel or self._latest[1] is None:
+            self._latest = kernel, (found := self.parts.arrays(kernel))
+            return found
+        return self._latest[1]
 
     @property
     def num_products(self) -> int:
@@ -109,9 +117,9 @@ class CentredField(NamedTuple):
         both = float((operator.fetch(u.T @ X) * operator.fetch(u.T @ Y)).sum())
         return np.array([in_log_c, in_log_s + both / self.field.s, -both / self.along])
 
-    def noise(self, noise: FieldNoise, size: int, rng: np.random.Generator) -> Block:
+    def noise(self, noise: FieldNoise, size: int, rng: np.random.Generator, *, signs: bool = False) -> Block:
         """Return draws of covariance Q, shape (N, size)."""
-        draws, u = noise.draw(self.field, size, rng), self.term.direction
+        draws, u = noise.draw(self.field, size, rng, signs=signs), self.term.direction
         return draws if u is None else draws + u @ (np.sqrt(self.stiffness) * rng.standard_normal((1, size)))
 
 
@@ -121,6 +129,14 @@ class JointProbes(NamedTuple):
     solved: list[Block]
     preconditioned: list[Block]
     log_det: Estimate
+
+
+class JointNoise(NamedTuple):
+    """What draws are made of: noise of covariance Q_k of each field, and white noise of sites and features."""
+
+    fields: list[Block]
+    sites: Block
+    features: np.ndarray
 
 
 class JointSystem:
@@ -142,7 +158,7 @@ class JointSystem:
         self, workspace: JointWorkspace, kernel: Kernel, rows: np.ndarray, variance: np.ndarray, tolerance: float
     ) -> None:
         self.workspace, self.operator, self.tolerance = workspace, workspace.operator, tolerance
-        self.arrays = workspace.parts.arrays(kernel)
+        self.arrays = workspace.arrays(kernel)
         self.fields = [
             CentredField(term, term.field(kernel), float(np.exp(numbers[2])), self.operator.vector(scale[:, None]))
             for term, numbers, scale in zip(workspace.parts.fields, self.arrays.fields, self.arrays.scales, strict=True)
@@ -201,11 +217,14 @@ class JointSystem:
             [root * g + one.scale * along for one, root, g in zip(self.fields, roots, parts, strict=True)]
         )
 
-    def solve(self, parts: list[Block], tolerance: float | None = None) -> list[Block]:
-        """Return B^-1 of a block of each field."""
-        return self._split(self._solved(self._join(parts), tolerance).x)
+    def solve(
+        self, parts: list[Block], tolerance: float | None = None, start: list[Block] | None = None
+    ) -> list[Block]:
+        """Return B^-1 of a block of each field, from a start if there is one."""
+        begin = None if start is None else self._join(start)
+        return self._split(self._solved(self._join(parts), tolerance, begin).x)
 
-    def _solved(self, rhs: Block, tolerance: float | None = None) -> Solution:
+    def _solved(self, rhs: Block, tolerance: float | None = None, start: Block | None = None) -> Solution:
         tolerance = self.tolerance if tolerance is None else max(tolerance, self.tolerance)
         rhs = self.operator.settle(rhs)
         found = conjugate_gradients(
@@ -214,6 +233,7 @@ class JointSystem:
             tolerance=tolerance,
             max_iterations=self.workspace.options.max_iterations,
             precondition=self._precondition,
+            start=start,
             blocks=self.operator,
         )
         check_converged(found, tolerance, self.condition)
@@ -248,32 +268,56 @@ class JointSystem:
         """Return R with R R' = M^-1."""
         return scipy.linalg.inv(scipy.linalg.cholesky(self.reduced))
 
-    def respond(self, own: list[Block], of_features: np.ndarray | float = 0.0, tolerance: float | None = None) -> Joint:
-        """Return what fields and features answer to right-hand sides of each."""
-        parts = self.solve(own, tolerance)
+    def respond(
+        self,
+        own: list[Block],
+        of_features: np.ndarray | float = 0.0,
+        tolerance: float | None = None,
+        start: list[Block] | None = None,
+    ) -> Joint:
+        """Return what fields and features answer to right-hand sides of each; ``start`` as of `Joint.solved`."""
+        solved = parts = self.solve(own, tolerance, start)
         h = self.seen(parts)
         if self.features is None:
-            return Joint(parts, h)
+            return Joint(parts, h, solved)
         left = of_features - self.operator.fetch(self.features.T @ (self.precision * h))
         delta = self.root @ (self.root.T @ left)
         parts = [g - Z @ delta for g, Z in zip(parts, self.through, strict=True)]
-        return Joint([self.operator.settle(g) for g in parts], self.operator.settle(h + self.apart @ delta))
+        settled = [self.operator.settle(g) for g in parts]
+        return Joint(settled, self.operator.settle(h + self.apart @ delta), solved)
 
-    def smoothed(self, r: Block, tolerance: float | None = None) -> Joint:
+    def smoothed(self, r: Block, tolerance: float | None = None, start: list[Block] | None = None) -> Joint:
         """Return H r, and the fields behind it."""
-        of_features = 0.0 if self.features is None else self.operator.fetch(self.features.T @ r)
-        return self.respond(self.spread(r), of_features, tolerance)
+        return self.respond(self.spread(r), self._of_features(r), tolerance, start)
 
-    def draws(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
+    def noise(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> JointNoise:
+        """Return what so many draws are made of, at any sites; of signs where second moments are wanted alone."""
+        of_sites = self.operator.signs(size, rng) if signs else self.operator.white_noise(size, rng)
+        of_fields = [one.noise(self.workspace.noise(one.term), size, rng, signs=signs) for one in self.fields]
+        return JointNoise(of_fields, of_sites, rng.standard_normal((len(self.arrays.weights), size)))
+
+    def draws(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> tuple[Block, Block]:
         """Return draws of covariance H, and the noise W^1/2 z of the sites in them, (N, size) each."""
-        of_sites = np.sqrt(self.precision) * self.operator.white_noise(size, rng)
-        noises = [one.noise(self.workspace.noise(one.term), size, rng) for one in self.fields]
-        parts = [noise + one.scale * of_sites for one, noise in zip(self.fields, noises, strict=True)]
-        of_features: np.ndarray | float = 0.0
-        if self.features is not None:
-            white = rng.standard_normal((len(self.arrays.weights), size))
-            of_features = white + self.operator.fetch(self.features.T @ of_sites)
-        return self.respond(parts, of_features).h, of_sites
+        noise = self.noise(size, rng, signs=signs)
+        of_sites = np.sqrt(self.precision) * noise.sites
+        return self.respond(*self._perturbed(noise, of_sites)).h, of_sites
+
+    def mean_and_draws(self, targets: Block, noise: JointNoise, start: list[Block] | None = None) -> Joint:
+        """Return H W targets, the first column, and draws of covariance H beside it."""
+        of_draws, for_features = self._perturbed(noise, np.sqrt(self.precision) * noise.sites)
+        pulled = self.precision * targets
+        pairs = zip(self.spread(pulled), of_draws, strict=True)
+        parts = [self.operator.concatenate(list(pair)) for pair in pairs]
+        of_features = 0.0 if self.features is None else np.hstack([self._of_features(pulled), for_features])
+        return self.respond(parts, of_features, start=start)
+
+    def _perturbed(self, noise: JointNoise, of_sites: Block) -> tuple[list[Block], np.ndarray | float]:
+        """Return the right-hand sides of draws."""
+        parts = [own + one.scale * of_sites for one, own in zip(self.fields, noise.fields, strict=True)]
+        return parts, 0.0 if self.features is None else noise.features + self._of_features(of_sites)
+
+    def _of_features(self, r: Block) -> np.ndarray | float:
+        return 0.0 if self.features is None else self.operator.fetch(self.features.T @ r)
 
     # ------------------------------------------------ the log determinant
 
@@ -304,7 +348,8 @@ class JointSystem:
 
 
 class Joint(NamedTuple):
-    """An answer: of each field, and of h = sum of T_k g_k + U b."""
+    """An answer: of each field, of h = sum of T_k g_k + U b, and B^-1 of the fields' right-hand sides alone."""
 
     fields: list[Block]
     h: Block
+    solved: list[Block]

@@ -19,11 +19,12 @@ and the average information is half of q_i' C^-1 q_j of these.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hypergauss import parameters
+from hypergauss.kernels import Kernel
 from hypergauss.learning.trust_region import LocalModel
 from hypergauss.operators import Block, scattered
 from hypergauss.solvers.base import GaussianModel, Prior
@@ -74,11 +75,11 @@ class JointTerms(NamedTuple):
     system: JointSystem
 
 
-def joint_terms(workspace: JointWorkspace, model: GaussianModel, sites: Sites, targets: Block) -> JointTerms:
+def joint_terms(workspace: JointWorkspace, kernel: Kernel, sites: Sites, targets: Block) -> JointTerms:
     """Solve for the targets, zero where nothing is observed, and for probes, and gather the slopes."""
     operator, options, outputs = workspace.operator, workspace.options, targets.shape[1]
     strict, loose = (
-        JointSystem(workspace, model.kernel, sites.rows, sites.variance, tolerance)
+        JointSystem(workspace, kernel, sites.rows, sites.variance, tolerance)
         for tolerance in (options.learning_tolerance, _FINER * options.probe_tolerance)
     )
     W = strict.precision
@@ -123,8 +124,8 @@ class JointEvidence(PathwiseEvidence[JointWorkspace]):
         check_kernel(model.kernel, learns=True, parts=True)
         workspace, observations = self.workspace, self.observations
         sites, outputs = observations.sites(model.noise_variance), len(model.mean)
-        found = joint_terms(workspace, model, sites, self._residuals(model))
-        own = workspace.parts.arrays(model.kernel).own[sites.rows]
+        found = joint_terms(workspace, model.kernel, sites, self._residuals(model))
+        own = workspace.arrays(model.kernel).own[sites.rows]
         whole = sites._replace(variance=sites.variance + own)
         value = self._noted(log_evidence(whole, found.quadratic, found.log_det, outputs))
         in_kernel = parameters.pull_back(model.kernel, workspace.parts.arrays, found.slopes)
@@ -146,26 +147,67 @@ class JointEvidence(PathwiseEvidence[JointWorkspace]):
 
     def _information(self, model: GaussianModel, found: JointTerms, sites: Sites) -> np.ndarray:
         """Return the average information in the coordinates of a model, shape (p, p)."""
-        operator, parts = self.workspace.operator, self.workspace.parts
-        of_kernel = parameters.tangents(model.kernel, parts.arrays)
         of_noise = np.zeros(len(parameters.pack(model)))
         if self.observations.known_variance is None:
             of_noise = parameters.gather(model, {"noise_variance": np.ones(np.shape(model.noise_variance))})
-        means = np.array([parameters.gather(model, {"mean": unit}) for unit in np.eye(len(model.mean))])
-        is_kernels = [slot.path[0] == "kernel" for slot in parameters.slots(model) for _ in range(slot.size)]
-        by_noise = scattered(operator, sites.rows, 1.0 / self.observations.counts)
-        images, kernels = [], iter(of_kernel)
-        for j, is_kernel in enumerate(is_kernels):
-            image = image_of(found, Arrays(*next(kernels))) if is_kernel else found.alpha * 0.0
-            # A mean counts twice, as the information is halved.
-            images.append(image + of_noise[j] * by_noise * found.alpha + np.sqrt(2.0) * means[:, j])
-        system, W, outputs = found.system, found.system.precision, found.alpha.shape[1]
-        Q = operator.settle((W > 0) * operator.concatenate(images))
-        solved = operator.settle(W * (Q - system.smoothed(W * Q, tolerance=_SOLVED).h))
-        products = operator.fetch(Q.T @ solved).reshape(len(images), outputs, len(images), outputs)
-        information = 0.5 * np.einsum("ilkl->ik", products)
-        values, vectors = np.linalg.eigh((information + information.T) / 2)
-        return (vectors * np.maximum(values, _LEAST * values[-1])) @ vectors.T
+        by_noise = scattered(self.workspace.operator, sites.rows, 1.0 / self.observations.counts)
+        of_mean = np.array([parameters.gather(model, {"mean": unit}) for unit in np.eye(len(model.mean))])
+        return joint_information(model, found, of_mean, of_noise, by_noise)
+
+
+def joint_information(
+    model: Any,
+    found: JointTerms,
+    of_mean: np.ndarray,
+    of_noise: np.ndarray | None = None,
+    by_noise: Block | float = 0.0,
+) -> np.ndarray:
+    """Return the average information in the coordinates of a model, shape (p, p).
+
+    Parameters
+    ----------
+    model : GaussianModel or LatentModel
+        With the kernel of what was found.
+    found : JointTerms
+        At it.
+    of_mean : array, shape (L, p)
+        Derivatives of each output's mean in the coordinates.
+    of_noise, by_noise : array, shape (p,), and block, shape (N, 1), optional
+        Derivatives of a noise variance, and of the sites' variances in it.
+    """
+    system, alpha = found.system, found.alpha
+    of_kernel = iter(parameters.tangents(model.kernel, system.workspace.parts.arrays))
+    is_kernels = [slot.path[0] == "kernel" for slot in parameters.slots(model) for _ in range(slot.size)]
+    images = []
+    for j, is_kernel in enumerate(is_kernels):
+        image = image_of(found, Arrays(*next(of_kernel))) if is_kernel else alpha * 0.0
+        if of_noise is not None:
+            image = image + of_noise[j] * by_noise * alpha
+        # A mean counts twice, as the information is halved.
+        images.append(image + np.sqrt(2.0) * of_mean[:, j])
+    operator, W, outputs = system.operator, system.precision, alpha.shape[1]
+    Q = operator.settle((W > 0) * operator.concatenate(images))
+    solved = operator.settle(W * (Q - system.smoothed(W * Q, tolerance=_SOLVED).h))
+    products = operator.fetch(Q.T @ solved).reshape(len(images), outputs, len(images), outputs)
+    information = 0.5 * np.einsum("ilkl->ik", products)
+    values, vectors = np.linalg.eigh((information + information.T) / 2)
+    return (vectors * np.maximum(values, _LEAST * values[-1])) @ vectors.T
+
+
+def bilinear(system: JointSystem, gamma: Block, of_gamma: Joint, alpha: Block, of_alpha: Joint) -> Arrays:
+    """Return the slopes of gamma' K_h alpha, summed over columns, from what K_h gamma and K_h alpha have of each field.
+
+    Those in what a vertex has of its own, which is not in K_h, are zero.
+    """
+    operator, in_fields, in_scales = system.operator, [], []
+    for one, b, g in zip(system.fields, of_gamma.fields, of_alpha.fields, strict=True):
+        in_fields.append(-one.forms(b, g))
+        in_scale = operator.settle((gamma * g + alpha * b).sum(axis=1)[:, None])
+        in_scales.append(operator.array(in_scale)[:, 0])
+    F, in_weights = system.workspace.features, np.zeros(0)
+    if F is not None:
+        in_weights = (operator.fetch(F.T @ gamma) * operator.fetch(F.T @ alpha)).sum(axis=1)
+    return Arrays(tuple(in_fields), tuple(in_scales), np.zeros(operator.size), in_weights)
 
 
 def image_of(found: JointTerms, change: Arrays) -> Block:

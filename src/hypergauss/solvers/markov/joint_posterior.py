@@ -92,9 +92,9 @@ class JointPosterior(PathwisePosterior[JointWorkspace]):
         """Return Sigma^-1 (z - posterior mean) at the sites, shape (n, L)."""
         return (self.sites.mean - self._mean[self.sites.rows]) / self.sites.variance[:, None]
 
-    def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
+    def _deviations(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> tuple[Block, Block]:
         """Return draws of f less its mean, and W^1/2 z - W h, of covariance W - W H W."""
-        h, of_sites = self._loose_system.draws(size, rng)
+        h, of_sites = self._loose_system.draws(size, rng, signs=signs)
         dual = of_sites - self._loose_system.precision * h
         own = np.sqrt(self._own * self._rest) * self._operator.white_noise(size, rng)
         return self._operator.settle(self._rest * h + own), dual

@@ -37,50 +37,89 @@ class FieldNoise:
         self.operator = operator
         self._roots: tuple[np.ndarray, np.ndarray] | None = None
 
-    def draw(self, field: Field, size: int, rng: np.random.Generator) -> Block:
+    def draw(
+        self,
+        field: Field,
+        size: int,
+        rng: np.random.Generator,
+        *,
+        signs: bool = False,
+        operator: LaplacianOperator | None = None,
+    ) -> Block:
         """Return draws with covariance Q as an outside block, shape (N, size).
 
         Q = M^nu c^-nu / s with M = c + Delta: M^(nu / 2) of white noise, or M^((nu - 1) / 2) of noise of covariance M.
+
+        Parameters
+        ----------
+        field : Field
+            Whose precision Q is.
+        size : int
+            How many.
+        rng : numpy.random.Generator
+            What they are made from.
+        signs : bool
+            Of signs in place of normal numbers: the same covariance, squares that vary less, and half the time.
+        operator : LaplacianOperator, optional
+            The same in another precision, for products.
         """
-        operator, c = self.operator, field.c
+        operator, c = self.operator if operator is None else operator, field.c
+        scale = c ** (-(field.nu % 2) / 2) / np.sqrt(field.s)
         if field.nu % 2:
-            noise, powers = self._shifted(c, size, rng), field.nu // 2
+            inside = self._shifted(c, scale, size, rng, operator, signs=signs)
         else:
-            noise, powers = operator.white_noise(size, rng), field.nu // 2
-        inside = operator.enter(noise * (c ** (-(field.nu % 2) / 2) / np.sqrt(field.s)))
-        for _ in range(powers):
+            inside = operator.enter(self._white(size, rng, signs) * scale)
+        for _ in range(field.nu // 2):
             inside = operator.affine(inside, 1.0 / c, 1.0)
         return operator.settle(operator.leave(inside))
 
-    def _shifted(self, c: float, size: int, rng: np.random.Generator) -> Block:
-        """Return noise of covariance c + Delta: exact with incidences, and otherwise to nine digits."""
-        operator = self.operator
-        if isinstance(operator, LocalLaplacian) and operator.has_incidence and operator.null is not None:
-            white = np.sqrt(c) * operator.white_noise(size, rng)
-            return white + self._of_incidences(operator, operator.null, size, rng)
+    def _white(self, size: int, rng: np.random.Generator, signs: bool) -> Block:
+        return self.operator.signs(size, rng) if signs else self.operator.white_noise(size, rng)
+
+    def _shifted(
+        self, c: float, scale: float, size: int, rng: np.random.Generator, inner: LaplacianOperator, *, signs: bool
+    ) -> Block:
+        """Return noise of covariance scale^2 (c + Delta), inside: exact with incidences, otherwise to nine digits."""
+        operator, white = self.operator, self._white(size, rng, signs)
+        if isinstance(inner, LocalLaplacian) and inner.has_incidence and inner.null is not None:
+            noise = self._of_incidences(inner, inner.null, size, rng, signs=signs)
+            # White noise is as white in any order.
+            return (np.sqrt(c) * scale * white + scale * noise).astype(inner.dtype, copy=False)
 
         def bound(left: np.ndarray) -> np.ndarray:
             # On an ellipse that reaches down to left > -c the modulus is largest at its other end.
             return np.where(left > -c, np.sqrt(np.abs(c + (operator.upper or 1.0) - left)), np.inf)
 
         root = chebyshev.expand(lambda nodes: np.sqrt(c + nodes), operator.upper, _TOLERANCE, bound)
-        return chebyshev.apply(operator, root, operator.white_noise(size, rng))
+        return inner.enter(scale * chebyshev.apply(operator, root, white))
 
     def _of_incidences(
-        self, operator: LocalLaplacian, null: np.ndarray, size: int, rng: np.random.Generator
+        self, operator: LocalLaplacian, null: np.ndarray, size: int, rng: np.random.Generator, *, signs: bool = False
     ) -> np.ndarray:
-        A = operator.incidence
+        """Return noise of covariance Delta, inside, where neighbours are near one another in memory."""
+        (A, _), _, order, *_ = operator.parts
         counts = np.diff(A.indptr)
         if self._roots is None:
-            t, h = np.repeat(null, counts), (A.T @ null)[A.indices]
+            ordered = null if order is None else null[order]
+            t, h = np.repeat(ordered, counts), (A.T @ ordered)[A.indices]
             self._roots = np.sqrt(A.data * h / t), np.sqrt(A.data * t / h)
         of_vertices, of_edges = self._roots
-        owners = np.repeat(np.arange(A.shape[0]), counts)
-        noise = np.empty((A.shape[0], size))
-        for column in noise.T:
-            z = rng.standard_normal(len(A.data))
-            column[:] = np.bincount(owners, of_vertices * z, A.shape[0])
-            column -= A @ np.bincount(A.indices, of_edges * z, A.shape[1])
         alone = counts == 0
-        noise[alone] = rng.standard_normal((int(alone.sum()), size))
+        starts = A.indptr[:-1][~alone]
+        noise = np.empty((A.shape[0], size))
+        for draw in range(size):
+            z = _signs(len(A.data), rng) if signs else rng.standard_normal(len(A.data))
+            own = np.add.reduceat(of_vertices * z, starts) if len(starts) else np.empty(0)
+            if alone.any():
+                theirs, own = own, np.empty(len(counts))
+                own[~alone] = theirs
+                own[alone] = _signs(int(alone.sum()), rng) if signs else rng.standard_normal(int(alone.sum()))
+            z *= of_edges
+            noise[:, draw] = own - A @ np.bincount(A.indices, z, A.shape[1])
         return noise
+
+
+def _signs(count: int, rng: np.random.Generator) -> np.ndarray:
+    """Return independent signs, a bit each: eight from a byte."""
+    bits = np.unpackbits(np.frombuffer(rng.bytes(-(-count // 8)), dtype=np.uint8), count=count)
+    return bits * 2.0 - 1.0

@@ -21,7 +21,7 @@ class Markov(NamedTuple):
     tolerance : float
         Relative error asked of posterior means: systems are solved to a relative residual ten times smaller.
     n_samples : int
-        Exact draws behind standard deviations, whose own relative error is about (2 n_samples)^-1/2.
+        Exact draws behind standard deviations, whose own relative error is (2 n_samples)^-1/2 at most.
     sample_tolerance : float
         Relative residual of the draws' systems, far below their Monte Carlo error.
     n_probes : int, optional

@@ -41,6 +41,14 @@ class Arrays(NamedTuple):
     own: np.ndarray
     weights: np.ndarray
 
+    def plus(self, other: Arrays) -> Arrays:
+        """Return the sums of each, as of slopes."""
+        fields, scales = (
+            tuple(a + b for a, b in zip(mine, theirs, strict=True))
+            for mine, theirs in ((self.fields, other.fields), (self.scales, other.scales))
+        )
+        return Arrays(fields, scales, self.own + other.own, self.weights + other.weights)
+
 
 class FieldTerm(NamedTuple):
     """One field of a kernel: where it stands, its Laplacian, and what does not move of its scale."""

@@ -127,9 +127,9 @@ class MarkovPosterior(PathwisePosterior[Workspace]):
         """Return W (z - posterior mean) at the sites, shape (n, L)."""
         return (self.sites.mean - self._mean[self.sites.rows]) / self.sites.variance[:, None]
 
-    def _deviations(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
+    def _deviations(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> tuple[Block, Block]:
         """Return draws x of covariance S, and W^1/2 z - W x, of covariance W - W S W."""
-        draws, of_sites = self._loose_system.draws(size, rng)
+        draws, of_sites = self._loose_system.draws(size, rng, signs=signs)
         return draws, of_sites - self._precision * draws
 
     def _smooth(self, rows: np.ndarray, residual: np.ndarray) -> np.ndarray:

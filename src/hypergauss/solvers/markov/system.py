@@ -157,10 +157,15 @@ class System:
         )
         return operator.settle(operator.leave(found.x))
 
-    def draws(self, size: int, rng: np.random.Generator) -> tuple[Block, Block]:
-        """Return S (noise of covariance Q + W^1/2 z), whose covariance is S, and the noise W^1/2 z, (N, size) each."""
-        noise = self.workspace.noise.draw(self.field, size, rng)
-        of_sites = np.sqrt(self.precision) * self.workspace.operator.white_noise(size, rng)
+    def draws(self, size: int, rng: np.random.Generator, *, signs: bool = False) -> tuple[Block, Block]:
+        """Return S (noise of covariance Q + W^1/2 z), whose covariance is S, and the noise W^1/2 z, (N, size) each.
+
+        Of signs where second moments are wanted alone (`FieldNoise.draw`).
+        """
+        noise = self.workspace.noise.draw(self.field, size, rng, signs=signs, operator=self.operator)
+        operator = self.workspace.operator
+        white = operator.signs(size, rng) if signs else operator.white_noise(size, rng)
+        of_sites = np.sqrt(self.precision) * white
         return self.solve(noise + of_sites).x, of_sites
 
     def _product(self, X: Block) -> Block:
