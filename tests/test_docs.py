@@ -19,7 +19,7 @@ PAGES = [
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[page.stem for page in PAGES])
-def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch):
+def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch, few_points):
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     if page.stem == "clusters":  # workers in processes of their own are started in tests of the operator
         distributed = pytest.importorskip("distributed", reason="dask is not installed: pip install hypergauss[dask]")

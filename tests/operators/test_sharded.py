@@ -1,5 +1,6 @@
-"""Products on two worker processes: the local solver's answers, whatever happens to a worker."""
+"""Products on two workers: the local solver's answers, whatever happens to a worker."""
 
+import contextlib
 import os
 import signal
 import time
@@ -35,13 +36,29 @@ UNWATCHED = {
 }
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextlib.contextmanager
+def two_workers(*, processes):
     with (
         dask.config.set(UNWATCHED),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
-        distributed.Client(workers) as found,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=":0"
+        ) as workers,
+        distributed.Client(workers, set_as_default=False) as found,
     ):
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers in this process, where a message costs least: for what is computed."""
+    with two_workers(processes=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Two processes: for what travels between them, and for what happens when one is killed."""
+    with two_workers(processes=True) as found:
         yield found
 
 
@@ -86,9 +103,9 @@ def posterior(operator, planted, make, options, noise_variance=1.0):
 
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 3])
-def test_products_are_those_of_the_matrix_however_it_is_cut(client, planted, n_blocks, rng):
+def test_products_are_those_of_the_matrix_however_it_is_cut(apart, planted, n_blocks, rng):
     A = normalised_incidence(planted.hypergraph)
-    operator = ShardedLaplacian.of_incidence(A, client=client, n_blocks=n_blocks)
+    operator = ShardedLaplacian.of_incidence(A, client=apart, n_blocks=n_blocks)
     x, y = rng.standard_normal((2, N, 3))
     X, Y = operator.vector(x), operator.vector(y)
     Delta = np.eye(N) - (A @ A.T).toarray()
@@ -259,7 +276,7 @@ def memberships(H):
 
 
 @pytest.mark.parametrize("size_exponent", [0.0, 1.0])
-def test_partitions_give_the_hypergraph_that_was_written(client, tmp_path, size_exponent, rng):
+def test_partitions_give_the_hypergraph_that_was_written(apart, tmp_path, size_exponent, rng):
     H = make_planted_hypergraph(N, N, 6, random_state=1).hypergraph
     frame = memberships(H)
     frame["weight"] = rng.uniform(0.5, 2.0, len(frame))
@@ -267,7 +284,7 @@ def test_partitions_give_the_hypergraph_that_was_written(client, tmp_path, size_
     frame = pd.concat([frame.assign(weight=frame.weight / 2)] * 2 + [frame[:1].assign(edge=2, weight=0.0)])
     folder = written(tmp_path / "table", frame, 3, row_group_size=500)
     operator = ShardedLaplacian.from_parquet(
-        folder, client=client, weight="weight", n_vertices=N + 2, size_exponent=size_exponent
+        folder, client=apart, weight="weight", n_vertices=N + 2, size_exponent=size_exponent
     )
     same = Hypergraph.from_table(frame, vertex="vertex", edge="edge", weight="weight", vertices=range(N + 2))
     A = normalised_incidence(same, size_exponent)
@@ -335,10 +352,10 @@ def test_bad_partitions_are_named_with_the_cure(client, tmp_path):
 # ---------------------------------------------------------------- workers and clusters that go
 
 
-def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(client, local, planted, tmp_path):
+def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(apart, local, planted, tmp_path):
     folder = written(tmp_path / "table", memberships(planted.hypergraph), 3)
-    operator = ShardedLaplacian.from_parquet(folder, client=client, n_vertices=N)
-    victim = sorted(client.run(os.getpid).items())[0]
+    operator = ShardedLaplacian.from_parquet(folder, client=apart, n_vertices=N)
+    victim = sorted(apart.run(os.getpid).items())[0]
     unharmed, calls = operator.clenshaw, []
 
     def deadly(*arguments):
@@ -357,13 +374,13 @@ def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(client, local, pla
     operator.clenshaw = deadly
     found = mean(operator)
     assert len(calls) > 6
-    assert victim[0] not in client.nthreads()
+    assert victim[0] not in apart.nthreads()
     np.testing.assert_allclose(found, mean(local), atol=1e-10)
 
 
-def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(client, local, planted, monkeypatch):
-    operator = ShardedLaplacian.of_incidence(normalised_incidence(planted.hypergraph), client=client)
-    victim = sorted(client.run(os.getpid).items())[0]
+def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(apart, local, planted, monkeypatch):
+    operator = ShardedLaplacian.of_incidence(normalised_incidence(planted.hypergraph), client=apart)
+    victim = sorted(apart.run(os.getpid).items())[0]
     unharmed, calls = ShardedLaplacian.clenshaw, []
 
     def deadly(*arguments):
@@ -384,7 +401,7 @@ def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(client, l
 
     found, expected = learned(operator), learned(local)
     assert len(calls) > 10
-    assert victim[0] not in client.nthreads()
+    assert victim[0] not in apart.nthreads()
     np.testing.assert_allclose(parameters.pack(found.model), parameters.pack(expected.model), atol=1e-5)
     assert found.log_evidence == pytest.approx(expected.log_evidence, rel=1e-5)
 
