@@ -141,7 +141,7 @@ def test_the_estimate_is_within_two_standard_errors(name):
 
 @pytest.mark.parametrize("name", ["scaled", "features", "relations"])
 def test_learning_ends_at_the_top_of_the_dense_evidence(name):
-    model, observations = problem(name, SMALL, outputs=1)
+    model, observations = problem(name, 2 * SMALL, outputs=1)
     options = {"priors": {key: value for key, value in PRIORS.items() if key != "variance"}, "n_starts": 1}
     found = maximise(solver_for(model.kernel, observations.rows, EXACT).objective(observations), model, **options)
     assert found.converged
