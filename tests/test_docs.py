@@ -26,6 +26,8 @@ def test_the_code_on_a_page_runs_from_top_to_bottom(page, tmp_path, monkeypatch,
         monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False))
     if page.stem == "ratings":  # how many chains are good enough is tested where they are made
         monkeypatch.setattr(hypergauss, "KPMF", partial(hypergauss.KPMF, chains=2, warm_up=20))
+    if page.stem == "scale":  # and so are probes
+        monkeypatch.setattr(hypergauss.Markov, "probes_for", lambda *_: 4)
     monkeypatch.chdir(tmp_path)
     with contextlib.redirect_stdout(io.StringIO()):
         exec("\n".join(blocks), {})

@@ -186,7 +186,7 @@ def test_covariates_and_leading_eigenvectors_are_sharded_too(sharded, local, pla
         linear = kernels.Linear(covariates)
         return gentle(spectrum) * linear + linear + kernels.Diffusion(spectrum, 1.0)
 
-    tolerance = 1e-4
+    tolerance = 1e-3
     options = Iterative(n_deflated=6, tolerance=tolerance)
     ours, theirs = (posterior(operator, planted, steep, options, 16.0) for operator in (sharded, local))
     ours.workspace.find_subspace()
@@ -203,7 +203,9 @@ def test_the_evidence_and_its_gradient_are_the_local_solver_s(sharded, local, pl
         model = GaussianModel(gentle(spectrum_of(operator)), 1.0, np.zeros(3))
         # Without leading eigenvectors, whose signs follow rounding: with them, other probes are drawn.
         observations = Observations.of(rows, targets)
-        solver = solver_for(model.kernel, observations.rows, Iterative(n_probes=4, n_deflated=0))
+        solver = solver_for(
+            model.kernel, observations.rows, Iterative(n_probes=4, n_deflated=0, learning_tolerance=1e-2)
+        )
         found.append(IterativeEvidence(solver.workspace, observations).value_and_gradient(model))
     (ours, our_gradient), (theirs, their_gradient) = found
     assert ours == pytest.approx(theirs, rel=1e-6)
@@ -250,7 +252,7 @@ def test_a_field_centred_and_scaled_with_features_is_the_local_solver_s(sharded,
         kernel = kernels.Standardised(matern, 0.5, level=1.0) + kernels.Linear(covariates)
         model, solver = (
             GaussianModel(kernel, 1.0, np.zeros(3)),
-            solver_for(kernel, rows, Markov(n_samples=4, n_probes=4)),
+            solver_for(kernel, rows, Markov(tolerance=1e-4, n_samples=4, n_probes=4, learning_tolerance=1e-2)),
         )
         posterior = solver.posterior(model.prior(), observations.sites(1.0))
         found.append((posterior.mean(everywhere), *solver.objective(observations).value_and_gradient(model)))
@@ -396,11 +398,11 @@ def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(apart, lo
     def learned(products):
         kernel = kernels.Matern(spectrum_of(products), nu=1.5, lengthscale=1.0, fixed=("nu", "lengthscale"))
         model = GaussianModel(kernel, np.array(1.0), np.zeros(targets.shape[1]))
-        options = Iterative(n_probes=4, n_deflated=0)
+        options = Iterative(n_probes=4, n_deflated=0, learning_tolerance=1e-2)
         return learn(model, Observations.of(rows, targets), solver=options, n_starts=1, max_iterations=1)
 
     found, expected = learned(operator), learned(local)
-    assert len(calls) > 10
+    assert len(calls) > 6
     assert victim[0] not in apart.nthreads()
     np.testing.assert_allclose(parameters.pack(found.model), parameters.pack(expected.model), atol=1e-5)
     assert found.log_evidence == pytest.approx(expected.log_evidence, rel=1e-5)

@@ -98,7 +98,7 @@ def test_leave_one_out_is_the_dense_one(name):
 
 @each
 def test_draws_have_the_dense_covariance_within_monte_carlo_error(name):
-    size = 1_000
+    size = 400
     dense, markov = posteriors(name, Markov(sample_tolerance=1e-4), outputs=1)
     some = np.arange(0, SIZE, 16)
     draws = markov.sample(some, size, np.random.default_rng(2))[:, :, 0] - dense.mean(some)[:, 0]

@@ -35,7 +35,7 @@ def test_means_weights_and_covariances_are_the_dense_ones(nu):
 
 @whole
 def test_draws_have_the_dense_covariance_within_monte_carlo_error(nu):
-    size = 1_000
+    size = 400
     dense, markov = posteriors(case(SIZE, nu, outputs=1), Markov(sample_tolerance=1e-4))
     some = np.arange(0, SIZE, 16)
     draws = markov.sample(some, size, np.random.default_rng(2))[:, :, 0] - dense.mean(some)[:, 0]
