@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests run side by side: BLAS with one thread each.
-ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Tests run side by side: BLAS with one thread each. What is compiled is kept, whatever the shell says: otherwise each
+# process of a run, and each one that a test starts, compiles the library and the tests anew.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 # A file of tests stays with one process, which makes what they share only once.
 XDIST ?= auto
 PYTEST := -m pytest --dist loadfile -n $(XDIST)

@@ -1,5 +1,6 @@
 """Settings of the whole test run: one thread a process, and a few examples, always the same, a property."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -9,8 +10,6 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
-
-from tests.hypergraphs import random_hypergraph  # noqa: E402
 
 collect_ignore = ["references"]  # scripts that run in environments of their own
 
@@ -100,9 +99,17 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
 
 
+def pytest_collection_finish():
+    """Leave modules and thousands of tests, which stay to the end, out of what the garbage collector looks through."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def hypergraph():
     """A weighted hypergraph with every awkward part: isolated, singleton, repeated and empty."""
+    from tests.hypergraphs import random_hypergraph  # not in the process that hands out tests
+
     return random_hypergraph(12, 8, seed=1)
 
 

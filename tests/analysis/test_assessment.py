@@ -10,6 +10,8 @@ import hypergauss as hg
 from hypergauss.analysis.assessment import CONSTANT, LINEAR, MODEL
 from hypergauss.datasets import make_planted_hypergraph
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 PLANTED = make_planted_hypergraph(60, 90, 2, random_state=1)
 H, NAMES, Y = PLANTED.hypergraph, np.arange(45), PLANTED.signal[:45]
 

@@ -6,6 +6,8 @@ import pytest
 import hypergauss as hg
 from tests.hypergraphs import random_hypergraph
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 H = random_hypergraph(14, 9, seed=5)
 NAMES = list(H.vertices)
 

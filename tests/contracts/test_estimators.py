@@ -8,6 +8,8 @@ from hypergauss import KPMF, SpectralEmbedding
 from tests.contracts.cases import ESTIMATORS
 from tests.hypergraphs import relabelled
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 every_estimator = pytest.mark.parametrize("make", ESTIMATORS, ids=[make.__name__ for make in ESTIMATORS])
 
 

@@ -23,6 +23,8 @@ from hypergauss.kernels import Matern, Standardised
 from hypergauss.likelihoods import Bernoulli, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.projection import SpectralFeatures
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 PLANTED = make_planted_hypergraph(90, 120, 3, within=0.95, random_state=0)
 NAMES = np.array(["left", "centre", "right"])[PLANTED.communities]
 #: The same, and a vertex 90 in no hyperedge.

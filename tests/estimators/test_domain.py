@@ -7,6 +7,8 @@ from hypergauss import Graph, Hypergraph, HypergraphGPRegressor, Spectrum
 from hypergauss.estimators.domain import Domain
 from hypergauss.kernels import Matern
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 BILLS = Hypergraph.from_edges({"b": ["ana", "luis"]})
 TRIPS = Hypergraph.from_edges({"t": ["rosa", "ana"], "u": ["luis"]})
 

@@ -10,6 +10,8 @@ from hypergauss.estimators.domain import COVARIATES, SMOOTHED, Domain
 from hypergauss.estimators.features import _RESTART, are_many, feature_kernels
 from hypergauss.kernels import Components, Linear
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 EDGES = {"x": [0, 1, 2], "y": [2, 3], "z": [3, 4, 5, 6], "w": [7, 8], "v": [9, 10, 11, 12]}
 H = hg.Hypergraph.from_edges({k: [f"v{i}" for i in m] for k, m in EDGES.items()}, vertices=[f"v{i}" for i in range(14)])
 RNG = np.random.default_rng(0)

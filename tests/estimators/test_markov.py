@@ -21,9 +21,9 @@ from hypergauss.solvers.iterative import posterior as of_iterative
 from hypergauss.solvers.markov import posterior as of_markov
 from hypergauss.spectrum import local_density
 
-PLANTED = make_planted_hypergraph(600, 500, 5, random_state=4)
-H, ROWS = PLANTED.hypergraph, np.arange(0, 600, 4)
-COVARIATES = np.random.default_rng(1).standard_normal((600, 2))
+PLANTED = make_planted_hypergraph(300, 250, 5, random_state=4)
+H, ROWS = PLANTED.hypergraph, np.arange(0, 300, 2)
+COVARIATES = np.random.default_rng(1).standard_normal((300, 2))
 Y = PLANTED.signal[ROWS] + 0.3 * np.random.default_rng(0).standard_normal(len(ROWS))
 
 
@@ -62,12 +62,12 @@ def test_nu_is_that_of_highest_evidence_and_predictions_are_those_of_the_dense_s
     )
     prior = model.posterior_.prior._replace(kernel=learned)
     dense = choose.condition(prior, model.posterior_.sites, "dense")
-    everywhere = np.arange(600)
+    everywhere = np.arange(300)
     assert np.allclose(model.predict(H.vertices), dense.mean(everywhere)[:, 0], atol=1e-6)
 
 
 def test_where_eigenvectors_do_not_fit_a_default_regressor_is_a_markov_field(monkeypatch):
-    monkeypatch.setattr(choose, "memory_limit", lambda: 4e6)
+    monkeypatch.setattr(choose, "memory_limit", lambda: 2e6)
     model = HypergraphGPRegressor(H, learn=False).fit(H.vertices[ROWS], Y)
     assert model.solver_ == "markov"
     assert "Markov solver" in model.solver_plan_
@@ -103,9 +103,9 @@ def standardised(spectrum=None):
 
 
 def test_a_field_is_centred_and_scaled_where_it_is_asked_for(tmp_path):
-    """Means, deviations and explanations are those of the dense solver; nothing is random at 600 vertices but draws."""
+    """Means, deviations and explanations are those of the dense solver; nothing is random at 300 vertices but draws."""
     fit = (H.vertices[ROWS], Y)
-    free = HypergraphGPRegressor(H, standardised(), solver=Markov(tolerance=1e-9, n_samples=600), learn=False).fit(*fit)
+    free = HypergraphGPRegressor(H, standardised(), solver=Markov(tolerance=1e-9, n_samples=300), learn=False).fit(*fit)
     dense = HypergraphGPRegressor(H, standardised(Spectrum.of(H)), solver="dense", learn=False).fit(*fit)
     assert free.solver_ == "markov"
     (mean, std), (wanted, wanted_std) = (each.predict(H.vertices, return_std=True) for each in (free, dense))
@@ -124,9 +124,10 @@ def test_without_eigenvectors_a_standardised_kernel_is_solved_as_a_field_unasked
 
 
 def test_relations_and_a_linear_effect_are_added_and_learned():
-    other = make_planted_hypergraph(600, 500, 5, random_state=9).hypergraph
+    other = make_planted_hypergraph(300, 250, 5, random_state=9).hypergraph
     effect = 0.8 * COVARIATES[:, 0]
-    model = HypergraphGPRegressor({"own": H, "other": other}, covariates=Linear(COVARIATES), solver="markov")
+    solver = Markov(n_probes=4)
+    model = HypergraphGPRegressor({"own": H, "other": other}, covariates=Linear(COVARIATES), solver=solver)
     model.fit(H.vertices[ROWS], Y + effect[ROWS])
     assert model.solver_ == "markov"
     assert set(model.relation_weights_) == {"own", "other", "covariates"}
@@ -179,7 +180,7 @@ def test_plan_and_summary_say_what_the_prior_is(monkeypatch):
     assert any("not centred" in note for note in model.summary().notes)
     scaled = HypergraphGPRegressor(H, standardised(), learn=False).fit(H.vertices[ROWS], Y)
     assert not any("from probes" in note for note in scaled.summary().notes)  # there are none for so few vertices
-    monkeypatch.setattr(local_density, "_FEW_VERTICES", 500)
+    monkeypatch.setattr(local_density, "_FEW_VERTICES", 200)
     scaled = HypergraphGPRegressor(H, standardised(), learn=False).fit(H.vertices[ROWS], Y)
     assert any("from probes, which are typically off by" in note for note in scaled.summary().notes)
     exact = HypergraphGPRegressor(H, learn=False).fit(H.vertices[ROWS], Y)

@@ -26,6 +26,8 @@ from hypergauss.likelihoods.transforms import TRANSFORMS
 from hypergauss.report import report_html
 from tests.hypergraphs import hypergraph_of_sizes
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 H = hypergraph_of_sizes(40, [2, 3, 5, 8] * 6, seed=0)
 NAMES = np.arange(40)
 TRAIN, TEST = NAMES[:28], NAMES[28:]

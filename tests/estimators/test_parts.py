@@ -11,6 +11,8 @@ from hypergauss.likelihoods import MultinomialProbit, Softmax
 from hypergauss.solvers import costs, work
 from hypergauss.solvers.sites import Observations
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 PLANTED = make_planted_hypergraph(150, 40, random_state=0)
 H, Y = PLANTED.hypergraph, PLANTED.signal
 ROWS = np.arange(0, 150, 2)

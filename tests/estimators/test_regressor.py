@@ -14,6 +14,8 @@ from hypergauss.solvers.work import Work
 from tests import oracles
 from tests.hypergraphs import hypergraph_of_sizes, random_hypergraph, relabelled
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 
 class Problem:
     """A signal drawn from a Matern kernel on a hypergraph, measured with noise at most of its vertices."""

@@ -16,6 +16,8 @@ from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.kernels import Matern
 from tests.estimators.test_sklearn_rules import COLUMNS, EXPECTED_FAILURES, TakesMatrices, failed_checks
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 PLANTED = make_planted_hypergraph(60, 90, 3, within=0.95, random_state=1)
 NAMED = Hypergraph.from_incidence(PLANTED.hypergraph.incidence, vertices=[f"v{i}" for i in range(60)])
 X = np.asarray(NAMED.vertices)

@@ -21,6 +21,8 @@ from hypergauss.solvers.markov.field import Field
 from hypergauss.spectrum import zhou_laplacian
 from tests.hypergraphs import random_hypergraph
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 H = random_hypergraph(24, 18, seed=3)
 RNG = np.random.default_rng(7)
 NAMES = list(H.vertices)

@@ -118,6 +118,8 @@ def test_the_calibration_error_by_chance_is_that_of_as_many_coins():
     assert defaults._error_by_chance(np.eye(3)[[0, 1, 2, 2]], 0) == 0.0
 
 
+@pytest.mark.filterwarnings("ignore::hypergauss.exceptions.LearningWarning")
+@pytest.mark.usefixtures("short_fits")
 @pytest.mark.parametrize("classifies", [True, False])
 def test_each_ingredient_can_be_taken_out(planted, classifies):
     rng = np.random.default_rng(0)

@@ -130,10 +130,9 @@ FEW = {
 
 @pytest.mark.filterwarnings("ignore::hypergauss.exceptions.SamplingWarning")
 @pytest.mark.parametrize(("ratings", "draws"), FEW.values(), ids=FEW)
-@pytest.mark.parametrize("seed", [0, 1])
-def test_scales_that_few_ratings_leave_open_do_not_run_away(ratings, draws, seed):
+def test_scales_that_few_ratings_leave_open_do_not_run_away(ratings, draws):
     """Single precision cannot carry them: sweeps were drawn of another posterior, and soon failed."""
-    model = KPMF(chains=1, draws=draws, random_state=seed).fit(*ratings)
+    model = KPMF(chains=1, draws=draws, random_state=0).fit(*ratings)
     mean, std = model.predict(*ratings[:2], return_std=True)
     assert (mean >= min(ratings[2])).all()
     assert (mean <= max(ratings[2])).all()

@@ -19,7 +19,7 @@ NEW = USER >= 50
 LATER = (NEW & (RANK < 8)) | ((USER < 8) & (RANK < 5))
 REST = NEW & (RANK >= 8)
 FIRST = ~NEW & ~LATER
-OPTIONS = {"n_factors": 3, "warm_up": 60, "draws": 80, "chains": 2, "random_state": 0, "bounds": None}
+OPTIONS = {"n_factors": 3, "warm_up": 40, "draws": 80, "chains": 2, "random_state": 0, "bounds": None}
 
 
 def named(mask):

@@ -24,7 +24,7 @@ KNOWN = np.random.default_rng(0).random(len(USER)) < 0.7
 
 
 def quick(**options):
-    return KPMF(**{"n_factors": 2, "chains": 2, "warm_up": 10, "draws": 15, "random_state": 0, **options})
+    return KPMF(**{"n_factors": 2, "chains": 2, "warm_up": 4, "draws": 6, "random_state": 0, **options})
 
 
 def fitted(**options):
@@ -33,7 +33,7 @@ def fitted(**options):
 
 @pytest.fixture(scope="module")
 def model():
-    return fitted(n_factors=4, draws=100, warm_up=150)
+    return fitted(n_factors=4, draws=100, warm_up=60)
 
 
 @pytest.fixture(scope="module")
@@ -201,9 +201,9 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
 
 def test_checkpoints_lead_to_the_same_draws(tmp_path, straight):
     path = tmp_path / "deep" / "chains.npz"
-    options = {"checkpoint": path, "checkpoint_every": 4}
-    fitted(draws=6, **options)
-    resumed = fitted(draws=15, **options)
+    options = {"checkpoint": path, "checkpoint_every": 2}
+    fitted(draws=3, **options)
+    resumed = fitted(draws=6, **options)
     for ours, theirs in zip(resumed.draws_, straight.draws_, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
@@ -285,7 +285,7 @@ def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):
         fitted(checkpoint=path, draws=2, warm_up=1)
 
 
-@pytest.mark.parametrize("after", [5, 22])
+@pytest.mark.parametrize("after", [2, 8])
 def test_an_interrupt_keeps_what_is_drawn(monkeypatch, after):
     sweep, calls = gibbs.sweep, []
 
@@ -296,13 +296,13 @@ def test_an_interrupt_keeps_what_is_drawn(monkeypatch, after):
         return sweep(*arguments)
 
     monkeypatch.setattr(gibbs, "sweep", interrupted)
-    if after == 5:  # still warming up: there is nothing to keep
+    if after == 2:  # still warming up: there is nothing to keep
         with pytest.raises(KeyboardInterrupt):
             fitted()
         return
-    with pytest.warns(SamplingWarning, match=r"12 of 15 draws"):
+    with pytest.warns(SamplingWarning, match=r"4 of 6 draws"):
         model = fitted()
-    assert [len(chain.mean) for chain in model.draws_] == [12, 12]
+    assert [len(chain.mean) for chain in model.draws_] == [4, 4]
     assert np.isfinite(model.predict(USERS, ITEMS)).all()
 
 
@@ -311,15 +311,15 @@ def test_a_run_that_was_interrupted_goes_on_to_the_same_draws(tmp_path, monkeypa
 
     def interrupted(*arguments):
         calls.append(None)
-        if len(calls) > 2 * 18:
+        if len(calls) > 2 * 7:
             raise KeyboardInterrupt
         return sweep(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(gibbs, "sweep", interrupted)
-        with pytest.warns(SamplingWarning, match=r"8 of 15 draws.*chains\.npz holds the last checkpoint"):
-            fitted(checkpoint=path, checkpoint_every=4)
-    resumed = fitted(checkpoint=path, checkpoint_every=4)
+        with pytest.warns(SamplingWarning, match=r"3 of 6 draws.*chains\.npz holds the last checkpoint"):
+            fitted(checkpoint=path, checkpoint_every=2)
+    resumed = fitted(checkpoint=path, checkpoint_every=2)
     for ours, theirs in zip(resumed.draws_, straight.draws_, strict=True):
         assert all(np.array_equal(a, b) for a, b in zip(ours, theirs, strict=True))
 
@@ -329,7 +329,7 @@ def test_an_interrupt_while_a_checkpoint_is_written_leaves_the_one_before(tmp_pa
 
     def interrupted(file, **arrays):
         written.append(path.read_bytes() if path.exists() else None)
-        if len(written) == 4:
+        if len(written) == 3:
             file.write(b"half of a checkp")
             raise KeyboardInterrupt
         savez(file, **arrays)
@@ -337,7 +337,7 @@ def test_an_interrupt_while_a_checkpoint_is_written_leaves_the_one_before(tmp_pa
     with monkeypatch.context() as patch:
         patch.setattr(np, "savez", interrupted)
         with pytest.warns(SamplingWarning):
-            fitted(checkpoint=path, checkpoint_every=4)
+            fitted(checkpoint=path, checkpoint_every=2)
     assert path.read_bytes() == written[-1]
     assert np.array_equal(fitted(checkpoint=path).draws_[1].users, straight.draws_[1].users)
 

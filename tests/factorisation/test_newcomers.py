@@ -18,7 +18,7 @@ NEW = USER >= 50
 OLD = ~NEW
 GIVEN = NEW & (pd.Series(ITEM).groupby(USER).cumcount().to_numpy() < 8)
 REST = NEW & ~GIVEN
-OPTIONS = {"n_factors": 3, "warm_up": 60, "draws": 80, "chains": 2, "random_state": 0, "bounds": None}
+OPTIONS = {"n_factors": 3, "warm_up": 40, "draws": 80, "chains": 2, "random_state": 0, "bounds": None}
 
 
 def named(mask):

@@ -19,7 +19,7 @@ def banana(x):
 
 
 def test_draws_of_a_bent_posterior_have_its_moments():
-    found = sample_hyperparameters([banana], np.array([[0.0, -0.5]]), np.eye(2), WIDE, draws=1500, thin=2)
+    found = sample_hyperparameters([banana], np.array([[0.0, -0.5]]), np.eye(2), WIDE, draws=800, thin=2)
     flat = found.coordinates.reshape(-1, 2)
     # x_0 is standard normal; x_1 = (x_0^2 - 1) / 2 + N(0, 1/4).
     assert flat[:, 0].mean() == pytest.approx(0.0, abs=0.08)
@@ -32,7 +32,7 @@ def test_the_end_of_a_range_is_no_wall():
     """A posterior that is highest at its bound, where a normal would have half of itself outside."""
     limits = np.array([[0.0, 1.0]])
     found = sample_hyperparameters(
-        [lambda x: (-4 * x[0], np.array([-4.0]))], np.zeros((1, 1)), np.full((1, 1), 0.1), limits, draws=2000
+        [lambda x: (-4 * x[0], np.array([-4.0]))], np.zeros((1, 1)), np.full((1, 1), 0.1), limits, draws=1200
     )
     x = found.coordinates.ravel()
     grid = np.linspace(0, 1, 2001)
@@ -48,7 +48,7 @@ def test_modes_are_visited_by_their_probability():
         return lambda x: (height - (x[0] - centre) ** 2 / 2, centre - x)
 
     heights = [mode(0.0, 0.0), mode(7.0, np.log(2.0)), mode(-5.0, -20.0)]
-    found = sample_hyperparameters(heights, np.array([[0.0], [7.0], [-5.0]]), np.eye(1), WIDE[:1], draws=2000)
+    found = sample_hyperparameters(heights, np.array([[0.0], [7.0], [-5.0]]), np.eye(1), WIDE[:1], draws=1200)
     shares = np.bincount(found.modes.ravel(), minlength=3) / found.modes.size
     assert shares == pytest.approx([1 / 3, 2 / 3, 0.0], abs=0.04)
     assert found.coordinates[found.modes == 1].mean() == pytest.approx(7.0, abs=0.1)
@@ -118,7 +118,7 @@ def test_ranks_of_true_hyperparameters_are_uniform():
         return height
 
     ranks = []
-    for number in range(100):
+    for number in range(70):
         theta = rng.standard_normal(2)
         y = np.sqrt(variances(theta)) * rng.standard_normal(15)
         with warnings.catch_warnings():

@@ -161,7 +161,7 @@ def test_two_class_probabilities_are_those_of_quadrature():
     p = 1 / (1 + np.exp(-(z @ L.T)))
     w = w * p[:, 0] * (1 - p[:, 1])
     truth = w @ p / w.sum()
-    drawn = draw(model, rows, y, draws=2000)
+    drawn = draw(model, rows, y, draws=1200)
     assert np.allclose(drawn.probabilities(joint, every=2)[:, 1], truth, atol=0.012)
     assert_agrees(1 / (1 + np.exp(-drawn.latents[..., 0])), truth[:2])
 
@@ -170,11 +170,11 @@ def test_robust_max_probabilities_are_those_of_weighted_draws_of_the_prior():
     """A likelihood in steps, without gradients: draws of the prior, weighted by the likelihood of two labels."""
     model = latent_model(RobustMax(3, epsilon=0.05, fixed="epsilon"))
     rows, y, target = np.array([0, 5]), np.array([0, 1]), 3
-    prior = model.kernel.prior_draws(np.append(rows, target), 3 * 200_000, np.random.default_rng(0))
+    prior = model.kernel.prior_draws(np.append(rows, target), 3 * 60_000, np.random.default_rng(0))
     largest = prior.reshape(3, 3, -1).argmax(axis=1)
     weights = np.where(largest[:2] == y[:, None], 0.95, 0.025).prod(axis=0)
     share = np.array([weights @ (largest[2] == c) for c in range(3)]) / weights.sum()
-    drawn = draw(model, rows, y, draws=1000)
+    drawn = draw(model, rows, y, draws=600)
     assert np.allclose(drawn.probabilities([target], every=2)[0], 0.95 * share + 0.025 * (1 - share), atol=0.015)
 
 
@@ -185,7 +185,7 @@ def test_the_best_gaussian_predicts_softmax_labels_nearly_as_the_posterior_does(
     solver = solver_for(model.kernel, rows)
     sites = best_sites(model, solver, y, NaturalSites.empty(10, 3)).sites
     approximate = GaussianLatents.of(model, sites, solver).probabilities(everywhere)
-    exact = draw(model, rows, y, draws=800).probabilities(everywhere, every=8)
+    exact = draw(model, rows, y, draws=500).probabilities(everywhere, every=8)
     assert np.abs(approximate - exact).max() < 0.03
 
 

@@ -1,5 +1,6 @@
-"""Products on two worker processes: the local solver's answers, whatever happens to a worker."""
+"""Products on two workers: the local solver's answers, whatever happens to a worker."""
 
+import contextlib
 import os
 import signal
 import time
@@ -39,13 +40,29 @@ UNWATCHED = {
 }
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextlib.contextmanager
+def two_workers(*, processes):
     with (
         dask.config.set(UNWATCHED),
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as workers,
-        distributed.Client(workers) as found,
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=processes, dashboard_address=":0"
+        ) as workers,
+        distributed.Client(workers, set_as_default=False) as found,
     ):
+        yield found
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two workers in this process, where a message costs least: for what is computed."""
+    with two_workers(processes=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def apart():
+    """Two processes: for what travels between them, and for what happens when one is killed."""
+    with two_workers(processes=True) as found:
         yield found
 
 
@@ -90,9 +107,9 @@ def posterior(operator, planted, make, options, noise_variance=1.0):
 
 
 @pytest.mark.parametrize("n_blocks", [1, 2, 3])
-def test_products_are_those_of_the_matrix_however_it_is_cut(client, planted, n_blocks, rng):
+def test_products_are_those_of_the_matrix_however_it_is_cut(apart, planted, n_blocks, rng):
     A = normalised_incidence(planted.hypergraph)
-    operator = ShardedLaplacian.of_incidence(A, client=client, n_blocks=n_blocks)
+    operator = ShardedLaplacian.of_incidence(A, client=apart, n_blocks=n_blocks)
     x, y = rng.standard_normal((2, N, 3))
     X, Y = operator.vector(x), operator.vector(y)
     Delta = np.eye(N) - (A @ A.T).toarray()
@@ -173,7 +190,7 @@ def test_covariates_and_leading_eigenvectors_are_sharded_too(sharded, local, pla
         linear = kernels.Linear(covariates)
         return gentle(spectrum) * linear + linear + kernels.Diffusion(spectrum, 1.0)
 
-    tolerance = 1e-4
+    tolerance = 1e-3
     options = Iterative(n_deflated=6, tolerance=tolerance)
     ours, theirs = (posterior(operator, planted, steep, options, 16.0) for operator in (sharded, local))
     ours.workspace.find_subspace()
@@ -190,7 +207,9 @@ def test_the_evidence_and_its_gradient_are_the_local_solver_s(sharded, local, pl
         model = GaussianModel(gentle(spectrum_of(operator)), 1.0, np.zeros(3))
         # Without leading eigenvectors, whose signs follow rounding: with them, other probes are drawn.
         observations = Observations.of(rows, targets)
-        solver = solver_for(model.kernel, observations.rows, Iterative(n_probes=4, n_deflated=0))
+        solver = solver_for(
+            model.kernel, observations.rows, Iterative(n_probes=4, n_deflated=0, learning_tolerance=1e-2)
+        )
         found.append(IterativeEvidence(solver.workspace, observations).value_and_gradient(model))
     (ours, our_gradient), (theirs, their_gradient) = found
     assert ours == pytest.approx(theirs, rel=1e-6)
@@ -237,7 +256,7 @@ def test_a_field_centred_and_scaled_with_features_is_the_local_solver_s(sharded,
         kernel = kernels.Standardised(matern, 0.5, level=1.0) + kernels.Linear(covariates)
         model, solver = (
             GaussianModel(kernel, 1.0, np.zeros(3)),
-            solver_for(kernel, rows, Markov(n_samples=4, n_probes=4)),
+            solver_for(kernel, rows, Markov(tolerance=1e-4, n_samples=4, n_probes=4, learning_tolerance=1e-2)),
         )
         posterior = solver.posterior(model.prior(), observations.sites(1.0))
         found.append((posterior.mean(everywhere), *solver.objective(observations).value_and_gradient(model)))
@@ -287,7 +306,7 @@ def memberships(H):
 
 
 @pytest.mark.parametrize("size_exponent", [0.0, 1.0])
-def test_partitions_give_the_hypergraph_that_was_written(client, tmp_path, size_exponent, rng):
+def test_partitions_give_the_hypergraph_that_was_written(apart, tmp_path, size_exponent, rng):
     H = make_planted_hypergraph(N, N, 6, random_state=1).hypergraph
     frame = memberships(H)
     frame["weight"] = rng.uniform(0.5, 2.0, len(frame))
@@ -295,7 +314,7 @@ def test_partitions_give_the_hypergraph_that_was_written(client, tmp_path, size_
     frame = pd.concat([frame.assign(weight=frame.weight / 2)] * 2 + [frame[:1].assign(edge=2, weight=0.0)])
     folder = written(tmp_path / "table", frame, 3, row_group_size=500)
     operator = ShardedLaplacian.from_parquet(
-        folder, client=client, weight="weight", n_vertices=N + 2, size_exponent=size_exponent
+        folder, client=apart, weight="weight", n_vertices=N + 2, size_exponent=size_exponent
     )
     same = Hypergraph.from_table(frame, vertex="vertex", edge="edge", weight="weight", vertices=range(N + 2))
     A = normalised_incidence(same, size_exponent)
@@ -363,10 +382,10 @@ def test_bad_partitions_are_named_with_the_cure(client, tmp_path):
 # ---------------------------------------------------------------- workers and clusters that go
 
 
-def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(client, local, planted, tmp_path):
+def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(apart, local, planted, tmp_path):
     folder = written(tmp_path / "table", memberships(planted.hypergraph), 3)
-    operator = ShardedLaplacian.from_parquet(folder, client=client, n_vertices=N)
-    victim = sorted(client.run(os.getpid).items())[0]
+    operator = ShardedLaplacian.from_parquet(folder, client=apart, n_vertices=N)
+    victim = sorted(apart.run(os.getpid).items())[0]
     unharmed, calls = operator.clenshaw, []
 
     def deadly(*arguments):
@@ -385,13 +404,13 @@ def test_a_worker_killed_in_the_middle_of_a_solve_is_survived(client, local, pla
     operator.clenshaw = deadly
     found = mean(operator)
     assert len(calls) > 6
-    assert victim[0] not in client.nthreads()
+    assert victim[0] not in apart.nthreads()
     np.testing.assert_allclose(found, mean(local), atol=1e-10)
 
 
-def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(client, local, planted, monkeypatch):
-    operator = ShardedLaplacian.of_incidence(normalised_incidence(planted.hypergraph), client=client)
-    victim = sorted(client.run(os.getpid).items())[0]
+def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(apart, local, planted, monkeypatch):
+    operator = ShardedLaplacian.of_incidence(normalised_incidence(planted.hypergraph), client=apart)
+    victim = sorted(apart.run(os.getpid).items())[0]
     unharmed, calls = ShardedLaplacian.clenshaw, []
 
     def deadly(*arguments):
@@ -407,12 +426,12 @@ def test_a_worker_killed_while_hyperparameters_are_learned_is_survived(client, l
     def learned(products):
         kernel = kernels.Matern(spectrum_of(products), nu=1.5, lengthscale=1.0, fixed=("nu", "lengthscale"))
         model = GaussianModel(kernel, np.array(1.0), np.zeros(targets.shape[1]))
-        options = Iterative(n_probes=4, n_deflated=0)
+        options = Iterative(n_probes=4, n_deflated=0, learning_tolerance=1e-2)
         return learn(model, Observations.of(rows, targets), solver=options, n_starts=1, max_iterations=1)
 
     found, expected = learned(operator), learned(local)
-    assert len(calls) > 10
-    assert victim[0] not in client.nthreads()
+    assert len(calls) > 6
+    assert victim[0] not in apart.nthreads()
     np.testing.assert_allclose(parameters.pack(found.model), parameters.pack(expected.model), atol=1e-5)
     assert found.log_evidence == pytest.approx(expected.log_evidence, rel=1e-5)
 

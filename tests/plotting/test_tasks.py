@@ -14,6 +14,8 @@ from hypergauss import (
 )
 from hypergauss.datasets import load_zoo, make_planted_hypergraph
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 PLANTED = make_planted_hypergraph(60, 90, 2, random_state=0)
 H = PLANTED.hypergraph
 

@@ -15,6 +15,8 @@ from hypergauss.solvers import projection
 from hypergauss.storage.classes import ESTIMATORS, KEYS, STORED
 from tests.hypergraphs import random_hypergraph
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 H = random_hypergraph(8, 6, seed=1)
 SPECTRUM = hg.Spectrum.of(H)
 MATERN = kernels.Matern(SPECTRUM)

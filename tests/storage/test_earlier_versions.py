@@ -16,6 +16,8 @@ from hypergauss.exceptions import FileError
 from hypergauss.spectrum import EigenSpectrum, MatrixFreeSpectrum
 from tests.storage.files import rewritten, with_content
 
+pytestmark = pytest.mark.usefixtures("few_points")
+
 HERE = Path(__file__).parent
 FOLDER = HERE / "version-1"
 EXPECTED = {

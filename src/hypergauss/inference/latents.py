@@ -107,8 +107,8 @@ class GaussianLatents(NamedTuple):
         if self.coupling is None:
             mean, variance = self.conditionals(rows)
             own = self.from_own(rows)
-            # The same with S taken out, which is 0 for a vertex that is the level alone. Variances that are estimates may
-            # leave a site more than there is: the others say a little at least.
+            # The same with S taken out, which is 0 for a vertex that is the level alone. Variances that are estimates
+            # may leave a site more than there is: the others say a little at least.
             left = np.maximum(1 - variance * precision, _LEAST_LEFT)
             return as_classification(self.likelihood).probabilities(
                 (mean - own - variance * shift) / left + own, variance / left

@@ -124,7 +124,8 @@ class Cluster:
             last_seen = time.monotonic()
             while True:
                 try:
-                    self._distributed.wait(list(futures), timeout=_LOOK)
+                    with self.client.as_current():  # otherwise it waits with the client that was made last
+                        self._distributed.wait(list(futures), timeout=_LOOK)
                     return self.client.gather(list(futures))
                 except TimeoutError:
                     if self.client.status == "running" and self.client.nthreads():

@@ -52,7 +52,7 @@ def test_its_log_determinant_and_slope_are_the_dense_ones(nu):
 
 @pytest.mark.parametrize("nu", [1, 2, 3, 4])
 def test_noise_has_the_precision_for_its_covariance_within_monte_carlo_error(nu):
-    size = 40_000
+    size = 10_000
     operator = EXACT.source.multiplier()
     field = Field.of(kernel(nu))
     Q = operator.leave(field.product(operator, operator.enter(np.eye(SIZE))))

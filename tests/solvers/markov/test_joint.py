@@ -1,5 +1,7 @@
 """Fields that are centred, scaled and added, and features: what the dense solver says of the same prior."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from hypergauss.spectrum import normalised_incidence
 from tests.solvers.markov.problems import decomposed, hypergraph
 from tests.solvers.markov.test_evidence import PRIORS
 
-SIZE, SMALL = 2_000, 200
+SIZE, SMALL = 800, 100
 TIGHT = Markov(tolerance=1e-10)
 EXACT = Markov(tolerance=1e-10, learning_tolerance=1e-10, probe_tolerance=1e-9, n_probes=10**6)
 
@@ -28,6 +30,7 @@ def covariates(size):
     return np.random.default_rng(11).standard_normal((size, 2))
 
 
+@cache
 def other(size):
     return Spectrum.of(hypergraph(size, seed=3))
 
@@ -56,6 +59,7 @@ def problem(name, size, outputs=2):
     return GaussianModel(KERNELS[name](size), 0.3, np.array([0.4, -0.1])[:outputs]), observations
 
 
+@cache
 def posteriors(name, options=TIGHT, outputs=2):
     model, observations = problem(name, SIZE, outputs)
     sites = observations.sites(model.noise_variance)
@@ -66,7 +70,7 @@ def posteriors(name, options=TIGHT, outputs=2):
 @each
 def test_means_weights_covariances_and_leave_one_out_are_the_dense_ones(name):
     dense, markov = posteriors(name)
-    everywhere, some = np.arange(SIZE), np.array([3, 1999, 0, 3, 1200])
+    everywhere, some = np.arange(SIZE), np.array([3, SIZE - 1, 0, 3, 480])
     assert markov.solver == "markov"
     assert np.abs(markov.mean(everywhere) - dense.mean(everywhere)).max() < 1e-8
     assert np.allclose(markov.covariance(some), dense.covariance(some), atol=1e-8)
@@ -94,9 +98,9 @@ def test_leave_one_out_is_the_dense_one(name):
 
 @each
 def test_draws_have_the_dense_covariance_within_monte_carlo_error(name):
-    size = 1_000
+    size = 400
     dense, markov = posteriors(name, Markov(sample_tolerance=1e-4), outputs=1)
-    some = np.arange(0, SIZE, 40)
+    some = np.arange(0, SIZE, 16)
     draws = markov.sample(some, size, np.random.default_rng(2))[:, :, 0] - dense.mean(some)[:, 0]
     S = dense.covariance(some)
     error = (draws.T @ draws / size - S) / np.sqrt((S**2 + np.outer(np.diag(S), np.diag(S))) / size)
@@ -137,7 +141,7 @@ def test_the_estimate_is_within_two_standard_errors(name):
 
 @pytest.mark.parametrize("name", ["scaled", "features", "relations"])
 def test_learning_ends_at_the_top_of_the_dense_evidence(name):
-    model, observations = problem(name, SMALL, outputs=1)
+    model, observations = problem(name, 2 * SMALL, outputs=1)
     options = {"priors": {key: value for key, value in PRIORS.items() if key != "variance"}, "n_starts": 1}
     found = maximise(solver_for(model.kernel, observations.rows, EXACT).objective(observations), model, **options)
     assert found.converged

@@ -10,7 +10,7 @@ from hypergauss.solvers.markov.field import Field
 from hypergauss.solvers.sites import Sites
 from tests.solvers.markov.problems import case
 
-SIZE = 2_000
+SIZE = 800
 TIGHT = Markov(tolerance=1e-10)
 whole = pytest.mark.parametrize("nu", [1, 2, 3])
 everywhere = np.arange(SIZE)
@@ -27,7 +27,7 @@ def posteriors(own, options=TIGHT):
 def test_means_weights_and_covariances_are_the_dense_ones(nu):
     dense, markov = posteriors(case(SIZE, nu))
     assert np.abs(markov.mean(everywhere) - dense.mean(everywhere)).max() < 1e-8
-    some = np.array([3, 1999, 0, 3, 1200])
+    some = np.array([3, SIZE - 1, 0, 3, 480])
     assert np.allclose(markov.covariance(some), dense.covariance(some), atol=1e-8)
     assert np.allclose(markov.variance(some), dense.variance(some), atol=1e-8)
     assert np.allclose(markov.observation_weights(some), dense.observation_weights(some), atol=1e-8)
@@ -36,9 +36,9 @@ def test_means_weights_and_covariances_are_the_dense_ones(nu):
 
 @whole
 def test_draws_have_the_dense_covariance_within_monte_carlo_error(nu):
-    size = 1_000
+    size = 400
     dense, markov = posteriors(case(SIZE, nu, outputs=1), Markov(sample_tolerance=1e-4))
-    some = np.arange(0, SIZE, 40)
+    some = np.arange(0, SIZE, 16)
     draws = markov.sample(some, size, np.random.default_rng(2))[:, :, 0] - dense.mean(some)[:, 0]
     S = dense.covariance(some)
     error = (draws.T @ draws / size - S) / np.sqrt((S**2 + np.outer(np.diag(S), np.diag(S))) / size)
