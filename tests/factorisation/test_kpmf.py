@@ -33,7 +33,7 @@ def fitted(**options):
 
 @pytest.fixture(scope="module")
 def model():
-    return fitted(n_factors=4, draws=100, warm_up=60)
+    return fitted(n_factors=4, draws=100, warm_up=150)
 
 
 @pytest.fixture(scope="module")
