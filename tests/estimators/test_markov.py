@@ -135,22 +135,22 @@ def test_relations_and_a_linear_effect_are_added_and_learned():
 
 
 def test_relations_and_a_linear_effect_of_counts_are_learned_through_their_likelihood():
-    other = make_planted_hypergraph(600, 500, 5, random_state=9).hypergraph
+    other = make_planted_hypergraph(300, 250, 5, random_state=9).hypergraph
     level = PLANTED.signal + 0.5 * COVARIATES[:, 0]
     counts = np.random.default_rng(2).poisson(np.exp(1.0 + level))
     model = HypergraphGPRegressor(
         {"own": H, "other": other}, covariates=Linear(COVARIATES), solver="markov", likelihood="poisson"
     ).fit(H.vertices[ROWS], counts[ROWS])
     assert model.solver_ == "markov"
-    hidden = np.setdiff1d(np.arange(600), ROWS)
+    hidden = np.setdiff1d(np.arange(300), ROWS)
     assert np.corrcoef(np.log(model.predict(H.vertices)), level)[0, 1] > 0.8
     assert np.isfinite(model.predict(H.vertices[hidden[:5]], return_std=True)[1]).all()
 
 
 def test_classes_of_several_relations_and_of_a_standardised_kernel_are_told():
-    other = make_planted_hypergraph(600, 500, 5, random_state=9).hypergraph
+    other = make_planted_hypergraph(300, 250, 5, random_state=9).hypergraph
     labels = np.where(PLANTED.signal > 0, "a", "b")
-    hidden = np.setdiff1d(np.arange(600), ROWS)
+    hidden = np.setdiff1d(np.arange(300), ROWS)
     for model in (
         HypergraphGPClassifier({"own": H, "other": other}, solver="markov"),
         HypergraphGPClassifier(H, standardised()),
@@ -164,7 +164,7 @@ def test_classes_of_several_relations_and_of_a_standardised_kernel_are_told():
 def test_labels_of_a_field_that_is_learned_by_a_bound_are_taken_in():
     """A label that has just come says nothing where sites begin, and its pseudo-observation is 0 / 0."""
     labels = np.where(PLANTED.signal > 0, "a", "b")
-    hidden = np.setdiff1d(np.arange(600), ROWS)
+    hidden = np.setdiff1d(np.arange(300), ROWS)
     settings = {"solver": "markov", "inference": "variational", "learn": False}
     model = HypergraphGPClassifier(H, **settings).fit(H.vertices[ROWS], labels[ROWS])
     model.update(X=H.vertices[hidden[:9]], y=labels[hidden[:9]])
