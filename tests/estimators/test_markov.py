@@ -139,7 +139,11 @@ def test_relations_and_a_linear_effect_of_counts_are_learned_through_their_likel
     level = PLANTED.signal + 0.5 * COVARIATES[:, 0]
     counts = np.random.default_rng(2).poisson(np.exp(1.0 + level))
     model = HypergraphGPRegressor(
-        {"own": H, "other": other}, covariates=Linear(COVARIATES), solver="markov", likelihood="poisson"
+        {"own": H, "other": other},
+        covariates=Linear(COVARIATES),
+        solver=Markov(n_probes=4),
+        likelihood="poisson",
+        max_iterations=10,
     ).fit(H.vertices[ROWS], counts[ROWS])
     assert model.solver_ == "markov"
     hidden = np.setdiff1d(np.arange(300), ROWS)
