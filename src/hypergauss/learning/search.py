@@ -63,6 +63,10 @@ class Objective(ABC):
     def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:
         """Return the objective at a model, and its gradient in the model's coordinates, shape (p,)."""
 
+    def compared(self, model: Any, rival: float) -> tuple[float, np.ndarray]:  # noqa: ARG002
+        """Return the same, as exactly as it takes to tell the value from a rival's: all digits, as a rule."""
+        return self.value_and_gradient(model)
+
     def value(self, model: Any) -> float:
         """Return the objective alone; one that is cheaper without its gradient says how."""
         return self.value_and_gradient(model)[0]
@@ -289,16 +293,19 @@ class _Loss:
         return -self.scale * value if np.isfinite(value) else _FAILED
 
     @np.errstate(all="ignore")
-    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def __call__(self, theta: np.ndarray, rival: float | None = None) -> tuple[float, np.ndarray]:
+        """Return the loss and its gradient; where a rival loss is given as exactly as comparing the two asks for."""
         self.evaluations += 1
         model = self.model(theta)
+        prior, in_prior = log_prior_and_gradient(model, self.priors) if self.priors else (0.0, 0.0)
         try:
-            value, gradient = self.objective.value_and_gradient(model)
+            if rival is None:
+                value, gradient = self.objective.value_and_gradient(model)
+            else:
+                value, gradient = self.objective.compared(model, -rival / self.scale - prior)
         except NumericalError:  # beyond what the arithmetic can carry
             value, gradient = np.nan, np.zeros_like(theta)
-        if self.priors:
-            prior, in_prior = log_prior_and_gradient(model, self.priors)
-            value, gradient = value + prior, gradient + in_prior
+        value, gradient = value + prior, gradient + in_prior
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             return (self.worst + _WORSE if np.isfinite(self.worst) else _FAILED), np.zeros_like(theta)
         loss = -self.scale * value
@@ -349,7 +356,7 @@ def _ascend(loss: _Loss, start: np.ndarray, limits: Limits) -> Ascent:
     def watched(units: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal lowest
         theta = units * widths
-        value, gradient = loss(theta)
+        value, gradient = loss(theta, lowest[0])
         if not trace:
             trace.append(-value / scale)
         if value < lowest[0]:
