@@ -18,7 +18,7 @@ import numpy as np
 
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixing import Mixing, Settling
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
 
