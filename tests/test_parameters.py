@@ -3,7 +3,7 @@ import copy
 import numpy as np
 import pytest
 
-from hypergauss import Spectrum, parameters
+from hypergauss import Spectrum, formula_checks, parameters
 from hypergauss.inference import GaussianModel
 from hypergauss.kernels import Bernstein, Linear, Matern
 from hypergauss.likelihoods import RobustMax
@@ -149,11 +149,11 @@ def test_a_formula_that_loses_its_derivative_is_refused(formula):
     with pytest.raises(
         ValueError, match=r"`filter` of Wave must be a formula that takes complex numbers.*without `abs`"
     ):
-        parameters.check_derivatives(Wave(), formula, "filter")
+        formula_checks.check_derivatives(Wave(), formula, "filter")
 
 
 def test_a_formula_of_arithmetic_passes():
-    parameters.check_derivatives(Wave(), Wave.formula, "formula")
+    formula_checks.check_derivatives(Wave(), Wave.formula, "formula")
 
 
 def test_only_formulas_that_users_wrote_are_tried(hypergraph):
@@ -164,7 +164,7 @@ def test_only_formulas_that_users_wrote_are_tried(hypergraph):
             type(self).tried += 1
 
     spectrum = Spectrum.of(hypergraph)
-    parameters.check_own_formulas(GaussianModel(Matern(spectrum) + Counting(spectrum), 0.1, [0.0]))
+    formula_checks.check_own_formulas(GaussianModel(Matern(spectrum) + Counting(spectrum), 0.1, [0.0]))
     assert Counting.tried == 1
 
 

@@ -10,7 +10,7 @@ vector, `unpack` puts such a vector back.
 
 which subtracts nothing and so is exact to rounding. A formula written with NumPy's arithmetic, exp, log, sqrt, powers,
 sums and products is analytic and needs nothing else; `abs` and whatever takes a real part lose the derivative, which
-`check_derivatives` finds out.
+`formula_checks` finds out.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ Formula = Callable[[Any], Any]
 #: The way from the root of a tree to one of its parts: names of fields, and positions in tuples.
 Path = tuple[str | int, ...]
 
-_STEP, _DIFFERENCE = 1e-20, 1e-6
-#: Where a complex step and a difference of two values may disagree, relative to the largest derivative.
-_DISAGREEMENT = 1e-4
+_STEP = 1e-20
 
 
 @dataclass(frozen=True)
@@ -318,54 +316,6 @@ def gather(model: Parametrised, gradients: Mapping[str, Any]) -> np.ndarray:
     return np.concatenate(found) if found else np.zeros(0)
 
 
-def check_derivatives(model: Parametrised, formula: Formula, of: str) -> None:
-    """Refuse a formula whose complex steps are not its derivatives, as a difference of two of its values shows."""
-    theta, own = pack(model), type(model).__name__
-    names = [slot.name for slot in slots(model) for _ in range(slot.size)]
-    try:
-        found = tangents(model, formula)
-    except TypeError as error:
-        raise TypeError(
-            f"`{of}` of {own} must be a formula that takes complex numbers, by which its derivatives are found. Got "
-            f"{error}. Use functions that take them, such as NumPy's or `scipy.special.loggamma`."
-        ) from error
-    for j, (name, tangent) in enumerate(zip(names, found, strict=True)):
-        step = _DIFFERENCE * np.eye(len(theta))[j]
-        ahead, behind = formula(unpack(model, theta + step)), formula(unpack(model, theta - step))
-        for slope, there, here in zip(_leaves(tangent), _leaves(ahead), _leaves(behind), strict=True):
-            check_slope(slope, (np.asarray(there) - np.asarray(here)) / (2 * _DIFFERENCE), f"`{of}` of {own}", name)
-
-
-def check_slope(found: np.ndarray, difference: np.ndarray, formula: str, within: str) -> None:
-    """Refuse a derivative that is not the one that a difference of two values shows, where both are finite."""
-    known = np.isfinite(difference)
-    largest = max(float(np.max(np.abs(difference), where=known, initial=0.0)), 1e-6)
-    if not (np.abs(found - difference)[known] <= _DISAGREEMENT * largest).all():
-        raise ValueError(
-            f"{formula} must be a formula that takes complex numbers, by which its derivatives are found. Got another "
-            f"derivative in `{within}` than its values have. Write it without `abs`, `real` or comparisons of complex "
-            "numbers, and smooth (for instance `np.sqrt(x**2 + 1e-6)` for `abs(x)`)."
-        )
-
-
-def check_own_formulas(model: Parametrised) -> None:
-    """Refuse formulas that users wrote, in whatever part of a model, whose derivatives would be wrong."""
-    for part in _parts(model):
-        if type(part).__module__.split(".")[0] != __name__.split(".")[0]:
-            part.check_formulas()
-
-
-def _parts(node: Any) -> Iterator[Parametrised]:
-    """Yield all objects of a tree that may have hyperparameters."""
-    if isinstance(node, tuple):
-        for child in node:
-            yield from _parts(child)
-    elif isinstance(node, Parametrised):
-        yield node
-        for value in fields(node).values():
-            yield from _parts(value)
-
-
 def _imaginary(outcome: Any) -> Any:
     if isinstance(outcome, tuple):
         return tuple(_imaginary(part) for part in outcome)
@@ -376,14 +326,6 @@ def _inner(adjoint: Any, tangent: Any) -> float:
     if isinstance(tangent, tuple):
         return sum(_inner(a, t) for a, t in zip(adjoint, tangent, strict=True))
     return float(np.sum(adjoint * tangent))
-
-
-def _leaves(outcome: Any) -> Iterator[Any]:
-    if isinstance(outcome, tuple):
-        for part in outcome:
-            yield from _leaves(part)
-    else:
-        yield outcome
 
 
 def _shown_name(field: str, coordinate: Coordinate) -> str:

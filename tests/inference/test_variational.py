@@ -113,3 +113,18 @@ def test_a_search_has_the_width_of_what_few_labels_tell():
     assert (widths[np.logical_not(is_epsilon)] == 1).all()
     many = LatentModel(model.kernel, RobustMax(3, 0.3), model.mean)
     assert (VariationalObjective(solver_for(model.kernel, rows), y, 3).widths(many) == 1).all()
+
+
+@pytest.mark.parametrize("likelihood", [RobustMax(3), Softmax(3)])
+def test_a_bound_is_as_exact_as_comparing_it_asks_for(likelihood):
+    """Below the best bound by a little of what lies between it and its rival; beside an equal, by next to nothing."""
+    model, rows, y = problem(likelihood, seed=5)
+    solver, best = solver_for(model.kernel, rows), settled(model, rows, y).value
+    apart, exact = (
+        best - VariationalObjective(solver, y, 3).compared(model, rival)[0] for rival in (best - 1.0, best + 1e-9)
+    )
+    assert -1e-9 <= exact < 1e-5
+    assert exact < apart < 1e-2
+    afterwards = VariationalObjective(solver, y, 3)
+    afterwards.compared(model, -np.inf)
+    assert afterwards.value_and_gradient(model)[0] == pytest.approx(best, abs=1e-5)

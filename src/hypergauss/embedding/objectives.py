@@ -12,7 +12,7 @@ from hypergauss import parameters
 from hypergauss.embedding.covariances import Covariances, Slopes
 from hypergauss.embedding.memberships import Memberships, Pattern
 from hypergauss.embedding.model import MapModel, Vertices
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.solvers.cholesky import cholesky, inverse_of_factor, lower_inverse, symmetric
 
 #: Added to the covariance of inducing vertices, relative to its mean variance.

@@ -25,8 +25,8 @@ from hypergauss.inference.variational import VariationalObjective
 from hypergauss.inference.variational_by_products import IterativeVariational, MarkovVariational
 from hypergauss.inference.variational_of_parts import JointVariational
 from hypergauss.kernels import Kernel
+from hypergauss.learning.objective import Objective
 from hypergauss.learning.priors import match_priors
-from hypergauss.learning.search import Objective
 from hypergauss.likelihoods import Likelihood, MultinomialProbit, as_classification
 from hypergauss.solvers.base import ExactSolver, Solver
 from hypergauss.solvers.choose import solver_for

@@ -22,8 +22,8 @@ from hypergauss.hypergraph.names import plain
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.kernels import Kernel
+from hypergauss.learning.objective import Objective
 from hypergauss.learning.priors import LogNormal
-from hypergauss.learning.search import Objective
 from hypergauss.likelihoods import Likelihood, Measurement, OneLatent, OrderedProbit, Poisson, StudentT
 from hypergauss.likelihoods.transforms import TRANSFORMS, Transform
 from hypergauss.solvers.base import Solver

@@ -17,8 +17,9 @@ import numpy as np
 from hypergauss import parameters
 from hypergauss.inference.mixtures import MixedPosterior
 from hypergauss.kernels import Kernel
+from hypergauss.learning.objective import Objective
 from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
-from hypergauss.learning.search import Learned, Objective, maximise
+from hypergauss.learning.search import Learned, maximise
 from hypergauss.solvers.base import GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
 from hypergauss.solvers.markov.outlook import by_outlook

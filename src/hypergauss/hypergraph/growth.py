@@ -1,4 +1,4 @@
-"""What a hypergraph becomes with further vertices, hyperedges or memberships: the parts of the new one."""
+"""What a hypergraph becomes with more or fewer vertices, hyperedges or memberships: the parts of the new one."""
 
 from __future__ import annotations
 
@@ -103,6 +103,17 @@ def on_vertices(known: Grown, vertices: Iterable[Any]) -> Grown:
     )
     moved = _moved(known.incidence, rows, np.arange(len(known.edges)), (len(index), len(known.edges)))
     return Grown(moved, index, known.edges, known.weights)
+
+
+def restricted(known: Grown, rows: np.ndarray | None, columns: np.ndarray | None) -> Grown:
+    """Return copies of the parts on some vertices and hyperedges, in the order given; all of a side if None."""
+    incidence, vertices, edges, weights = known
+    if rows is not None:
+        incidence, vertices = incidence[rows], unique_index(vertices[rows], of="vertices")
+    if columns is not None:
+        incidence, weights = incidence[:, columns], weights[columns]
+        edges = unique_index(edges[columns], of="edges")
+    return Grown(sp.csr_array(incidence, copy=True), vertices, edges, weights.copy())
 
 
 def still_absent(absent: Mapping[tuple[Any, Any], float], grown: Grown) -> Mapping[tuple[Any, Any], float]:

@@ -8,14 +8,14 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from hypergauss import _checks
-from hypergauss.hypergraph import assembly, growth, views
+from hypergauss.hypergraph import assembly, expansions, growth, views
 from hypergauss.hypergraph.attributes import Attributes, copied
 from hypergauss.hypergraph.frozen import freeze, freeze_sparse
 from hypergauss.hypergraph.graph import Graph
-from hypergauss.hypergraph.names import locate, unique_index
+from hypergauss.hypergraph.memberships import Memberships
+from hypergauss.hypergraph.names import locate
 
 
 class Hypergraph:
@@ -36,7 +36,7 @@ class Hypergraph:
     array([1., 2., 1., 1.])
     """
 
-    __slots__ = ("__weakref__", "_attributes", "_by_edge", "_edges", "_incidence", "_vertices", "_weights")
+    __slots__ = ("__weakref__", "_attributes", "_edges", "_incidence", "_memberships", "_vertices", "_weights")
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Hypergraph:
         self._vertices = vertices
         self._edges = edges
         self._weights = freeze(weights)
-        self._by_edge: sp.csc_array | None = None
+        self._memberships = Memberships(self._incidence)
         self._attributes = Attributes() if attributes is None else attributes
 
     # ---------------------------------------------------------------- constructors
@@ -232,11 +232,11 @@ class Hypergraph:
 
     def members(self, edge: Any) -> list[Any]:
         """Return the names of the vertices in one hyperedge, in the order of the vertices."""
-        return self._vertices[self._members_at(self._edge_columns([edge], "edge")[0])].tolist()
+        return self._vertices[self._memberships.members_at(self._edge_columns([edge], "edge")[0])].tolist()
 
     def edges_of(self, vertex: Any) -> list[Any]:
         """Return the names of the hyperedges that a vertex is in, in the order of the hyperedges."""
-        return self._edges[self._edges_at(self.vertex_rows([vertex], argument="vertex")[0])].tolist()
+        return self._edges[self._memberships.edges_at(self.vertex_rows([vertex], argument="vertex")[0])].tolist()
 
     def neighbors(self, vertex: Any) -> list[Any]:
         """Return the names of all other vertices that share a hyperedge with this one, in the order of the vertices.
@@ -248,9 +248,7 @@ class Hypergraph:
         (['ana', 'rosa', 'juan'], ['bill 1', 'bill 2'], False, 4)
         """
         row = self.vertex_rows([vertex], argument="vertex")[0]
-        beside = [self._members_at(column) for column in self._edges_at(row)]
-        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *beside]))
-        return self._vertices[rows[rows != row]].tolist()
+        return self._vertices[self._memberships.neighbors_at(row)].tolist()
 
     def to_frame(self, *, vertex: str = "vertex", edge: str = "edge", weight: str = "weight") -> pd.DataFrame:
         """Return a table with one row a membership, (vertex, edge, weight r(v, e)), which `from_table` takes back."""
@@ -259,16 +257,6 @@ class Hypergraph:
     def _edge_columns(self, edges: Iterable[Any], argument: str) -> np.ndarray:
         owner = f"the {self.num_edges:,} hyperedges"
         return locate(self._edges, edges, argument=argument, owner=owner, cure="See `edges`.")
-
-    def _edges_at(self, row: int) -> np.ndarray:
-        """Return the columns of a vertex's hyperedges."""
-        return self._incidence.indices[self._incidence.indptr[row] : self._incidence.indptr[row + 1]]
-
-    def _members_at(self, column: int) -> np.ndarray:
-        """Return the rows of a hyperedge's members; the matrix is turned once, for all of them."""
-        if self._by_edge is None:
-            self._by_edge = self._incidence.tocsc()
-        return self._by_edge.indices[self._by_edge.indptr[column] : self._by_edge.indptr[column + 1]]
 
     # ---------------------------------------------------------------- what it gives
 
@@ -292,40 +280,24 @@ class Hypergraph:
         ``weighted``: the pair's weight is the number of hyperedges that it shares, sum over e of
         w(e) r(u, e) r(v, e) in general; otherwise every such weight is 1. There are no self-loops.
         """
-        joint = sp.csr_array((self._incidence * self._weights) @ self._incidence.T)
-        joint = sp.csr_array(joint - sp.diags_array(joint.diagonal()))
-        joint.eliminate_zeros()
-        if not _checks.flag("weighted", weighted):
-            joint.data[:] = 1.0
-        return Graph(joint, vertices=self._vertices)
+        is_weighted = _checks.flag("weighted", weighted)
+        return Graph(expansions.clique(self._incidence, self._weights, weighted=is_weighted), vertices=self._vertices)
 
     def star_expansion(self) -> Graph:
         """Return the bipartite graph of vertices and hyperedges, named ("vertex", v) and ("edge", e)."""
-        block = self._incidence * self._weights
-        adjacency = sp.block_array([[None, block], [block.T, None]], format="csr")
         names = [("vertex", v) for v in self._vertices] + [("edge", e) for e in self._edges]
-        return Graph(adjacency, vertices=names)
+        return Graph(expansions.star(self._incidence * self._weights), vertices=names)
 
     def subhypergraph(self, vertices: Iterable[Any] | None = None, edges: Iterable[Any] | None = None) -> Hypergraph:
         """Return the part on the given vertices and hyperedges, in the order given (all of a side if ``None``).
 
         A hyperedge keeps those of its members that stay; one that loses all is kept, empty.
         """
-        incidence, vertex_index, edge_index, weights = self._parts
-        if vertices is not None:
-            rows = self.vertex_rows(vertices)
-            incidence, vertex_index = incidence[rows], unique_index(vertex_index[rows], of="vertices")
-        if edges is not None:
-            columns = self._edge_columns(edges, "edges")
-            incidence, weights = incidence[:, columns], weights[columns]
-            edge_index = unique_index(edge_index[columns], of="edges")
-        return Hypergraph(
-            sp.csr_array(incidence, copy=True),
-            vertices=vertex_index,
-            edges=edge_index,
-            weights=weights.copy(),
-            attributes=self._attributes.restricted(vertex_index, edge_index),
-        )
+        rows = None if vertices is None else self.vertex_rows(vertices)
+        columns = None if edges is None else self._edge_columns(edges, "edges")
+        incidence, held, kept, weights = growth.restricted(self._parts, rows, columns)
+        notes = self._attributes.restricted(held, kept)
+        return Hypergraph(incidence, vertices=held, edges=kept, weights=weights, attributes=notes)
 
     def with_vertices(self, vertices: Iterable[Any]) -> Hypergraph:
         """Return the same hyperedges on the given vertices, in that order; new vertices are isolated.
@@ -396,9 +368,7 @@ class Hypergraph:
 
     def connected_components(self) -> np.ndarray:
         """Return the number of the connected component of each vertex, shape (N,); 0, 1, ... by first vertex."""
-        bipartite = sp.block_array([[None, self._incidence], [self._incidence.T, None]], format="csr")
-        _, labels = connected_components(bipartite, directed=False)
-        return pd.factorize(labels[: self.num_vertices])[0]
+        return expansions.components(self._incidence)
 
     def equals(self, other: Hypergraph) -> bool:
         """Tell whether names, incidence and weights are all the same, in the same order; attributes do not matter."""

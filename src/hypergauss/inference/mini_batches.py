@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from hypergauss import parameters
+from hypergauss import formula_checks, parameters
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import likelihood_sites
 from hypergauss.learning.adam import Adam
@@ -99,7 +99,7 @@ def learn_in_batches(
         Called with a line of text after each pass.
     """
     inducing.check(model.kernel)
-    parameters.check_own_formulas(model)
+    formula_checks.check_own_formulas(model)
     rng = np.random.default_rng(seed)
     n, size = len(rows), min(batch_size, len(rows))
     targets = np.asarray(y, dtype=np.float64)

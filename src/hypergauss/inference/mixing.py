@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.linalg.lapack import dposv
 
 #: Mixing weights are found with this much damping, relative to the residuals' own size.
 _DAMPING = 1e-8
@@ -64,4 +65,4 @@ class Mixing:
         gram = F @ F.T
         size = np.trace(gram) or 1.0  # steps that have changed nothing have nothing to say
         gram.flat[:: len(gram) + 1] += _DAMPING * size
-        return (plain - np.linalg.solve(gram, F @ residual) @ moves).reshape(np.shape(x))
+        return (plain - dposv(gram, F @ residual)[1] @ moves).reshape(np.shape(x))

@@ -23,7 +23,7 @@ from hypergauss.inference.calibration import best_temperature
 from hypergauss.inference.folds import folds_of
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.one_hot import held_out_density, targets_of
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.solvers.markov import MarkovSolver
 from hypergauss.solvers.markov.solver import JointSolver
 from hypergauss.solvers.sites import NaturalSites

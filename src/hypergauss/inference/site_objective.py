@@ -18,7 +18,7 @@ import numpy as np
 
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixing import Mixing, Settling
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.solvers.base import ExactSolver, Marginals
 from hypergauss.solvers.sites import NaturalSites
 
@@ -34,6 +34,9 @@ _NEAR = 1e-2
 _MEMORY, _DAMPING, _MOST_MIXED = 8, 0.3, 40
 #: The gain of an iteration, for each observation, that ends a search over hyperparameters.
 _LEAST_GAIN = 1e-7
+#: The share of what lies between a value and the one it is compared with that a last step may gain, and the most for
+#: each observation.
+_SHARE, _COARSEST = 1e-3, 1e-4
 
 
 class Settled(NamedTuple):
@@ -70,6 +73,8 @@ class SiteObjective(Objective):
         self.solver, self.y = solver, np.asarray(y, dtype=np.float64)
         self.sites = NaturalSites.empty(len(self.y), num_latents) if start is None else start
         self.tolerance = self.loose
+        #: What the next value will be compared with, where that is all that it is for.
+        self.rival: float | None = None
         self._highest = -np.inf
 
     @property
@@ -101,6 +106,13 @@ class SiteObjective(Objective):
             self._highest, self.sites = found.value, found.sites
         return found.value, gradient
 
+    def compared(self, model: LatentModel, rival: float) -> tuple[float, np.ndarray]:  # noqa: D102
+        self.rival = rival
+        try:
+            return self.value_and_gradient(model)
+        finally:
+            self.rival = None
+
     def value(self, model: LatentModel) -> float:  # noqa: D102
         found = self.settle(model)
         if found.value > self._highest:
@@ -126,13 +138,15 @@ def move_sites(
     start: NaturalSites,
     attempt: Callable[[NaturalSites], Tried],
     tolerance: float = TIGHT,
+    rival: float | None = None,
 ) -> Settled:
     """Move sites towards their targets until the value stops rising.
 
     Far from the top by steps that never lower the value: a likelihood may have several tops. Near it targets overshoot,
     since they take latents and vertices one by one; there the last few steps are mixed so that what they leave cancels
-    (`Mixing`), in some ten steps where shorter and shorter ones would take hundreds. A likelihood that is not
-    log-concave has plateaus on its way that look like tops, so from nothing its sites go all the way by plain steps.
+    (`Mixing`), in some ten steps where shorter and shorter ones would take hundreds. Sites that settled under other
+    hyperparameters are taken to be near. A likelihood that is not log-concave has plateaus on its way that look like
+    tops, so from nothing its sites go all the way by plain steps.
 
     Parameters
     ----------
@@ -144,34 +158,42 @@ def move_sites(
         Tries sites.
     tolerance : float
         The gain, for each observation, below which a step is the last.
+    rival : float, optional
+        What the value will be compared with: a step is the last too where it gains little beside what lies between.
     """
     n = len(start.shift)
-    enough, near = tolerance * n, _NEAR * n
+    near = _NEAR * n
+
+    def enough(value: float) -> float:
+        share = 0.0 if rival is None else min(_SHARE * abs(value - rival), _COARSEST * n)
+        return max(tolerance * n, share)
+
     sites, here = start, attempt(start)
     if not here.is_possible:
         # Under other hyperparameters, sites of negative precision may leave nothing of the prior.
         sites = NaturalSites.empty(*start.shift.shape)
         here = attempt(sites)
-    step, taken = 1.0, 0
-    mixes = model.likelihood.is_log_concave or bool(sites.precision.any())
+    settled_before = bool(sites.precision.any())
+    mixes = model.likelihood.is_log_concave or settled_before
+    step, taken, gain = 1.0, 0, 0.0 if settled_before else np.inf
     while taken < _MOST_STEPS and step > _SHORTEST:
+        if mixes and gain <= near:
+            sites, here, more = _mix(model, sites, here, attempt, enough, near)
+            taken, gain = taken + more, np.inf
+            if more < _MOST_MIXED:
+                break
         trial = _standing(model, sites, here).towards(here.target, step)
         there, taken = attempt(trial), taken + 1
         if not there.is_possible or there.value < here.value:
             # A step that overshoots is shortened; one that loses next to nothing was at the top already.
             step *= _SHRINKAGE
-            if there.is_possible and here.value - there.value <= enough:
+            if there.is_possible and here.value - there.value <= enough(here.value):
                 break
             continue
         gain = there.value - here.value
         sites, here, step = trial, there, min(_LONGEST, _GROWTH * step)
-        if gain <= enough:
+        if gain <= enough(here.value):
             break
-        if mixes and gain <= near:
-            sites, here, more = _mix(model, sites, here, attempt, enough, near)
-            taken += more
-            if more < _MOST_MIXED:
-                break
     return Settled(sites, here.marginals, here.value)
 
 
@@ -180,24 +202,25 @@ def _mix(
     sites: NaturalSites,
     here: Tried,
     attempt: Callable[[NaturalSites], Tried],
-    enough: float,
+    enough: Callable[[float], float],
     near: float,
 ) -> tuple[NaturalSites, Tried, int]:
     """Mix steps until they change next to nothing, and return the best sites met, and how many steps it took.
 
     It took the most there may be where steps lead away from the top, or do not settle.
     """
-    mixing, best, settling = Mixing(_MEMORY, _DAMPING), (sites, here), Settling(enough)
+    mixing, best, settling = Mixing(_MEMORY, _DAMPING), (sites, here), Settling(enough(here.value))
     settling.has_at(here.value)
     for taken in range(1, _MOST_MIXED):
         now = _standing(model, sites, here)
-        sites = NaturalSites(*mixing.next(np.stack(now), np.stack(here.target)))
+        sites = NaturalSites(*mixing.next(np.array(now), np.array(here.target)))
         there = attempt(sites)
         if not there.is_possible or there.value < best[1].value - near:
             break
         here = there
         if here.value > best[1].value:
             best = (sites, here)
+        settling.enough = enough(here.value)
         if settling.has_at(here.value):
             return *best, taken
     return *best, _MOST_MIXED

@@ -39,6 +39,7 @@ def best_sites(
     y: np.ndarray,
     start: NaturalSites,
     tolerance: float = TIGHT,
+    rival: float | None = None,
 ) -> Settled:
     """Move sites by natural-gradient steps until the bound stops rising (`move_sites`)."""
 
@@ -49,7 +50,7 @@ def best_sites(
         found = model.likelihood.expectation(marginals.mean, marginals.total_variance, y)
         return Tried(elbo(marginals, sites, found), marginals, _target(model.likelihood, marginals.mean, found))
 
-    return move_sites(model, start, attempt, tolerance)
+    return move_sites(model, start, attempt, tolerance, rival)
 
 
 def likelihood_sites(likelihood: Likelihood, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> NaturalSites:
@@ -68,7 +69,7 @@ class VariationalObjective(SiteObjective):
     """The best bound at given hyperparameters."""
 
     def settle(self, model: LatentModel) -> Settled:  # noqa: D102
-        return best_sites(model, self.solver, self.y, self.sites, self.tolerance)
+        return best_sites(model, self.solver, self.y, self.sites, self.tolerance, self.rival)
 
     def widths(self, model: LatentModel) -> np.ndarray:
         """Return the standard deviations that q leaves a likelihood's own coordinates, from 1 to 4; others have 1.
@@ -77,7 +78,8 @@ class VariationalObjective(SiteObjective):
         """
         likelihood, widths = model.likelihood, np.ones(len(parameters.pack(model.likelihood)))
         if len(widths):
-            found = self.settle(model)
+            # Widths are no finer than that: beside a value that is infinitely far, sites may settle coarsely.
+            found = best_sites(model, self.solver, self.y, self.sites, self.tolerance, np.inf)
             self.sites = found.sites
             marginals, theta = found.marginals, parameters.pack(likelihood)
             for j, step in enumerate(_DIFFERENCE * np.eye(len(theta))):

@@ -19,7 +19,7 @@ from hypergauss.exceptions import LearningWarning
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixing import Mixing
 from hypergauss.inference.variational import likelihood_sites
-from hypergauss.learning.search import EstimatedObjective
+from hypergauss.learning.objective import EstimatedObjective
 from hypergauss.learning.trust_region import LocalModel
 from hypergauss.likelihoods import Likelihood
 from hypergauss.operators import Block, scattered

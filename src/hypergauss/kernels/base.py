@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from hypergauss import _checks, parameters
+from hypergauss import _checks, formula_checks, parameters
 from hypergauss._views import html_table
 from hypergauss.parameters import Parametrised
 
@@ -164,10 +164,10 @@ class Kernel(Parametrised, ABC):
         few = np.arange(min(self.num_vertices, _FEW))
         if self.rank is not None or not self.has_eigenvectors:
             inputs = None if self.has_uniform_remainder else self.inputs(few)
-            parameters.check_derivatives(self, lambda kernel: tuple(kernel.structure(inputs)), self._formula)
+            formula_checks.check_derivatives(self, lambda kernel: tuple(kernel.structure(inputs)), self._formula)
         else:
             inputs = self.inputs(few)
-            parameters.check_derivatives(self, lambda kernel: kernel.cross(inputs, inputs), self._formula)
+            formula_checks.check_derivatives(self, lambda kernel: kernel.cross(inputs, inputs), self._formula)
 
     # ------------------------------------------------ what users call
 

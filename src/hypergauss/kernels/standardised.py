@@ -43,9 +43,9 @@ from hypergauss.kernels.standard_parts import (
     Parts,
     StandardVertices,
     Typical,
-    left_to_itself,
     parts_of,
 )
+from hypergauss.kernels.standard_truncation import truncation_bound
 from hypergauss.parameters import bounded, positive
 from hypergauss.spectrum import EigenSpectrum, LocalDensity, Spectrum
 
@@ -341,38 +341,13 @@ class Standardised(Kernel):
         return (along + np.sqrt(remainder)[:, None] * rng.standard_normal((len(distinct), size)))[back]
 
     def error_bound(self) -> float:
-        r"""Return a bound on ``|K - K_exact|`` where the spectrum is truncated, in the operator norm.
-
-        With g = U W U' + b I wrong by at most e, half of phi's range over the rest, v and t are too, and so bounded are
-        m, T and o; and ``|T g T - T'g'T'| <= |T - T'| |g| |T| + |T'| |g - g'| |T| + |T'| |g'| |T - T'|``.
-        """
+        """Return a bound on ``|K - K_exact|`` where the spectrum is truncated, in the operator norm."""
         if self.spectrum.is_exact:
             return 0.0
         low, high = self.part.filter_range(*self.spectrum.rest)
-        e = float(high - low) / 2 * (1 + 1e-9)
+        error = float(high - low) / 2 * (1 + 1e-9)  # half of phi's range over what is cut off
         found = self._parts(self.inputs(np.arange(self.num_vertices)))
-        known, even = found.scale > 0, self.evenness
-        share, v, inverse, scale = (x[known] for x in (found.share, found.centred, found.inverse, found.scale))
-        if not len(scale) or e * inverse.max() >= 1:
-            return float("inf")
-        typical_v, trivial = found.typical.v, self.typical_squares[1]
-        typical_t = typical_v + trivial * found.weights[:1].sum()
-        if typical_t.min() <= e:
-            return float("inf")
-        most_mean = float(((typical_v + e) * (typical_t - e) ** -even).mean())
-        least_mean = float((np.maximum(typical_v - e, 0.0) * (typical_t + e) ** -even).mean())
-        if least_mean <= 0:
-            return float("inf")
-        t = 1 / inverse
-        most = np.sqrt(share * (t - e) ** -even / least_mean)
-        least = np.sqrt(share * (t + e) ** -even / most_mean)
-        off = float(np.maximum(most - scale, scale - least).max())
-        widest = left_to_itself(share, np.maximum(v - e, 0.0) * (t + e) ** -even / most_mean)
-        off_own = float((widest - left_to_itself(share, (v + e) * (t - e) ** -even / least_mean)).max())
-        size = float(max(found.weights.max(initial=0.0), 0.0) + found.background)
-        largest = float(most.max())
-        off_told = off * (size + e) * largest + scale.max() * (e * largest + size * off)
-        return float(self.variance) * (off_told + off_own)
+        return float(self.variance) * truncation_bound(found, self.evenness, self.typical_squares[1], error)
 
     @cached_property
     def _recent(self) -> list[tuple[weakref.ref[np.ndarray], Parts]]:

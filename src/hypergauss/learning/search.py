@@ -1,11 +1,11 @@
 """Learning hyperparameters from several starts: by L-BFGS, or where values are estimates by gradients alone.
 
-An objective is a function of a model. The search moves the model's coordinates (`parameters.pack`) and adds the priors.
+An objective is a function of a model (`learning.objective`). The search moves the model's coordinates
+(`parameters.pack`) and adds the priors.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from operator import itemgetter
@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import minimize
 
-from hypergauss import parameters
+from hypergauss import formula_checks, parameters
 from hypergauss.exceptions import NumericalError
+from hypergauss.learning.objective import EstimatedObjective, Objective
 from hypergauss.learning.priors import LogNormal, Matched, check_priors, log_prior, log_prior_and_gradient, match_priors
 from hypergauss.learning.trust_region import Ascent, LocalModel, climb_by_gradients
 from hypergauss.parameters import Parametrised
@@ -29,72 +30,8 @@ _FAILED, _WORSE = 1e10, 10.0
 _STALLED, _SMALL_GAIN = 3, 1e-2
 #: A search may be expected to gain this many times what its last iteration gained.
 _HOPE = 10.0
-#: The gain that ends a search on an objective without an opinion of its own.
-_TOLERANCE = 1e-9
 #: Iterations towards the top of what costs next to nothing.
 _ENOUGH = 500
-#: The gain that is not worth another evaluation of an estimate: in nats, and as a share of its standard error.
-_LEAST_GAIN, _LEAST_SHARE = 1e-5, 0.05
-
-
-class Objective(ABC):
-    """A function of a model's hyperparameters to be maximised: the log evidence, or a bound on it."""
-
-    @property
-    @abstractmethod
-    def num_observations(self) -> int:
-        """How many numbers were observed, the natural size of the objective."""
-
-    @property
-    def least_gain(self) -> float:
-        """The gain of an iteration, for each number observed, below which a search ends."""
-        return _TOLERANCE
-
-    @property
-    def state(self) -> Any:
-        """What the best evaluation so far leaves behind for a later one to start from; nothing, as a rule."""
-        return None
-
-    def widths(self, model: Any) -> np.ndarray | float:  # noqa: ARG002
-        """Return how far each coordinate may have to go: those that little is known of need longer steps."""
-        return 1.0
-
-    @abstractmethod
-    def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:
-        """Return the objective at a model, and its gradient in the model's coordinates, shape (p,)."""
-
-    def value(self, model: Any) -> float:
-        """Return the objective alone; one that is cheaper without its gradient says how."""
-        return self.value_and_gradient(model)[0]
-
-
-class EstimatedObjective(Objective):
-    """An objective whose values and gradients are estimates, and only nearly derivatives of one another."""
-
-    @property
-    def least_gain(self) -> float:
-        """The gain still in sight, for each number observed, at which a search ends.
-
-        A twentieth of the objective's standard error; where nothing is random 1e-5 nats, at which hyperparameters are
-        0.005 of their own standard deviation from the top.
-        """
-        return max(_LEAST_GAIN, _LEAST_SHARE * np.nan_to_num(self.standard_error)) / self.num_observations
-
-    @property
-    @abstractmethod
-    def standard_error(self) -> float:
-        """The standard error of the latest value, or NaN."""
-
-    @abstractmethod
-    def local_model(self, model: Any) -> LocalModel:
-        """Return the objective at a model, and what it will gain at coordinates around it."""
-
-    def further_starts(self, model: Any, priors: Matched) -> list[np.ndarray]:  # noqa: ARG002
-        """Return other coordinates that may be worth a start, found without an evaluation; none, as a rule."""
-        return []
-
-    def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:  # noqa: D102
-        return self.local_model(model)[:2]
 
 
 class Limits(NamedTuple):
@@ -175,7 +112,7 @@ def maximise(
     """
     first = _within(model, parameters.pack(model))
     if max_iterations > 0:
-        parameters.check_own_formulas(model)
+        formula_checks.check_own_formulas(model)
     tried = 0
     starts = [model]
     if max_iterations > 0 and len(first):
@@ -289,16 +226,19 @@ class _Loss:
         return -self.scale * value if np.isfinite(value) else _FAILED
 
     @np.errstate(all="ignore")
-    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def __call__(self, theta: np.ndarray, rival: float | None = None) -> tuple[float, np.ndarray]:
+        """Return the loss and its gradient; where a rival loss is given as exactly as comparing the two asks for."""
         self.evaluations += 1
         model = self.model(theta)
+        prior, in_prior = log_prior_and_gradient(model, self.priors) if self.priors else (0.0, 0.0)
         try:
-            value, gradient = self.objective.value_and_gradient(model)
+            if rival is None:
+                value, gradient = self.objective.value_and_gradient(model)
+            else:
+                value, gradient = self.objective.compared(model, -rival / self.scale - prior)
         except NumericalError:  # beyond what the arithmetic can carry
             value, gradient = np.nan, np.zeros_like(theta)
-        if self.priors:
-            prior, in_prior = log_prior_and_gradient(model, self.priors)
-            value, gradient = value + prior, gradient + in_prior
+        value, gradient = value + prior, gradient + in_prior
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             return (self.worst + _WORSE if np.isfinite(self.worst) else _FAILED), np.zeros_like(theta)
         loss = -self.scale * value
@@ -349,7 +289,7 @@ def _ascend(loss: _Loss, start: np.ndarray, limits: Limits) -> Ascent:
     def watched(units: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal lowest
         theta = units * widths
-        value, gradient = loss(theta)
+        value, gradient = loss(theta, lowest[0])
         if not trace:
             trace.append(-value / scale)
         if value < lowest[0]:

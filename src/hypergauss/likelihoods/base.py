@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 from scipy.special import ndtr
 
-from hypergauss import parameters
+from hypergauss import formula_checks, parameters
 from hypergauss.likelihoods.quadrature import concave_nodes, expectation, gaussian_nodes, trapezoid
 from hypergauss.parameters import Parametrised
 
@@ -132,14 +132,14 @@ class Likelihood(Parametrised, ABC):
         y, shape = np.ones(len(_PROBES)), (len(_PROBES), self.num_latents)
         mean = _PROBES[:, None] * (1 + np.arange(self.num_latents)) / self.num_latents
         variance = np.broadcast_to(0.5 + _PROBES[:, None] ** 2, shape)
-        parameters.check_derivatives(self, lambda own: own.expected_log_density(mean, variance, y), self._formula)
+        formula_checks.check_derivatives(self, lambda own: own.expected_log_density(mean, variance, y), self._formula)
         found = self.expectation(mean, variance, y)
         for latent in range(self.num_latents):
             step = _DIFFERENCE * (np.arange(self.num_latents) == latent)
             ahead, behind = (self.expected_log_density(mean + sign * step, variance, y) for sign in (1, -1))
             difference = (ahead - behind) / (2 * _DIFFERENCE)
             formula = f"`{self._formula}` of {type(self).__name__}"
-            parameters.check_slope(found.in_mean[:, latent], difference, formula, "latent")
+            formula_checks.check_slope(found.in_mean[:, latent], difference, formula, "latent")
 
     # ------------------------------------------------ what Laplace's method asks for
 

@@ -208,7 +208,7 @@ def _on_lattice(mean: np.ndarray, variance: np.ndarray, spread: float) -> _LogSu
 def _largest(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return the probability that the latent of each vertex's label is its largest, by quadrature over that latent."""
     at = _own_first(mean, label)
-    return _below(mean[at], _spread(variance[at]))[0].prod(axis=1) @ hermite()[1]
+    return _below(mean[at].T, _spread(variance[at].T))[0].prod(axis=0) @ hermite()[1]
 
 
 def _spread(variance: np.ndarray) -> np.ndarray:
@@ -216,10 +216,13 @@ def _spread(variance: np.ndarray) -> np.ndarray:
 
 
 def _below(mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Phi of every class but the first at nodes of the first's latent, and its arguments, (n, C - 1, q)."""
-    f = mean[:, :1] + std[:, :1] * hermite()[0]
-    x = (f[:, None, :] - mean[:, 1:, None]) / std[:, 1:, None]
-    return erfc(x * -np.sqrt(0.5)) * (0.5 - _SQUASH) + _SQUASH, x
+    """Return Phi of every class but the first at nodes of the first's latent, and its arguments, (C - 1, n, q)."""
+    x = mean[0][:, None] + std[0][:, None] * hermite()[0] - mean[1:, :, None]
+    x /= std[1:, :, None]
+    below = erfc(x * -np.sqrt(0.5))
+    below *= 0.5 - _SQUASH
+    below += _SQUASH
+    return below, x
 
 
 def _largest_with_slopes(
@@ -227,17 +230,20 @@ def _largest_with_slopes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the same and its slopes in means and variances, (n, C)."""
     at = _own_first(mean, label)
-    std = _spread(variance[at])
-    below, x = _below(mean[at], std)
+    std = _spread(variance[at].T)
+    below, x = _below(mean[at].T, std)
     z, weights = hermite()
-    product = below.prod(axis=1) * weights
-    # What moving the label's latent up, or another mean down, adds.
-    falls = np.exp(x * x / -2) / below * product[:, None, :] * (_DENSITY / std[:, 1:, None])
+    product = below.prod(axis=0) * weights
+    # What moving the label's latent up, or another mean down, adds at each node, but for a share of each other's std.
+    falls = np.exp(x * x * -0.5)
+    falls /= below
+    falls *= product
+    unit = _DENSITY / std[1:]
+    of_others, along = (falls @ nodes * unit for nodes in (np.ones_like(z), z))
+    in_z = np.vstack([along.sum(axis=0), np.einsum("cnq,cnq->cn", falls, x) * -unit])
     in_mean, in_variance = np.empty_like(mean), np.empty_like(mean)
-    of_others = falls.sum(axis=2)
-    in_mean[at] = np.column_stack([of_others.sum(axis=1), -of_others])
-    in_z = np.column_stack([falls.sum(axis=1) @ z, -np.einsum("ncq,ncq->nc", falls, x)])
-    in_variance[at] = in_z / (2 * std)
+    in_mean[at] = np.vstack([of_others.sum(axis=0), -of_others]).T
+    in_variance[at] = (in_z / (2 * std)).T
     return product.sum(axis=1), in_mean, in_variance
 
 

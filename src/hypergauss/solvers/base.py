@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from hypergauss import parameters
 from hypergauss.kernels import Kernel
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.parameters import Parametrised, bounded, positive
 from hypergauss.solvers.reduction import Reduction
 from hypergauss.solvers.sites import NaturalSites, Observations, Sites

@@ -17,15 +17,13 @@ Relations = Mapping[str, Hypergraph | Graph]
 #: Relations whose size exponent is learned; None where that is left to its cost.
 Searched = Sequence[str] | None
 
-#: What one core does in a second: steps of a decomposition, its products, and incidences of a product with one vector.
-_DECOMPOSED_A_SECOND, _PRODUCTS_A_SECOND, _INCIDENCES_A_SECOND = 3.5e10, 4.0e10, 4.8e8
-#: Seconds of a quiet core, relative to those of `work`, which are of a busy one and go on deciding sizes; coupled
-#: latents' are of matrices of which several are inverted at once now.
-_QUIET, _QUIET_COUPLED = 0.5, 0.25
+#: What one quiet core does in a second: steps of a decomposition, its products, incidences at which an eigenvector is
+#: carried to the other side, and those of a product with one vector.
+_DECOMPOSED_A_SECOND, _PRODUCTS_A_SECOND, _CARRIED_A_SECOND, _INCIDENCES_A_SECOND = 7.0e10, 8.0e10, 1.92e9, 4.8e8
 #: Size exponents that a search tries, and gradients that a curvature takes.
 _EXPONENTS, _GRADIENTS = 5, 10
 #: The time that searching size exponents may take to be part of every fit.
-_SEARCH = 10.0
+_SEARCH = 5.0
 #: Estimates of the evidence that iterative learning takes.
 _ESTIMATES = 10
 #: Columns of an estimate beside the probes: the targets, and one for each hyperparameter.
@@ -125,7 +123,6 @@ def exact_fit(
     seconds += work.num_evaluations(searches=False) * part.evaluation(work)
     seconds += (_GRADIENTS + points) * part.evaluation(work) if points else 0.0
     seconds += max(points, 1) * whole.conditioning(work)
-    seconds *= _QUIET_COUPLED if work.kind == "coupled" else _QUIET
     memory = sum(cost.bytes for _, cost in decomposed.values()) + _system_bytes(whole, work, points)
     return Exact(Cost(seconds, memory), searches, size, points)
 
@@ -184,7 +181,7 @@ def _decomposition(relation: Hypergraph | Graph, rank: int | None, *, is_full: b
     M = N if is_full else M
     own, side = min(N, M, rank or N), float(min(N, M))
     if rank is None or own > min(N, M) // 2:
-        seconds = 10.0 * side**3 / _DECOMPOSED_A_SECOND + own * nnz / _INCIDENCES_A_SECOND / 2
+        seconds = 10.0 * side**3 / _DECOMPOSED_A_SECOND + own * nnz / _CARRIED_A_SECOND
         seconds += 4.0 * N * own**2 / _PRODUCTS_A_SECOND if N > M else 0.0
         return own, Cost(seconds, 8.0 * (N * own + 4 * side**2))
     return own, Cost(30.0 * float(own) ** 2 * max(N, M) / _DECOMPOSED_A_SECOND, 8.0 * 3 * (N + M) * own)

@@ -107,10 +107,11 @@ def _all_at_once(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Margin
 
     With I + B^1/2 K B^1/2 = L L' and T = L^-1 B^1/2 K, S = K - T'T.
     """
-    root, diagonal = np.sqrt(sites.precision.T), np.arange(len(K))
+    root = np.sqrt(sites.precision.T)
     T = np.multiply(root[:, :, None], K, order="C")  # (L, n, n)
     M = np.multiply(T, root[:, None, :], order="C")
-    M[:, diagonal, diagonal] += 1.0
+    diagonals = M.reshape(len(M), -1)[:, :: len(K) + 1]
+    diagonals += 1.0
     # Rows of NumPy's arrays are columns to LAPACK: nothing is copied by transposing them.
     for system, each in zip(M, T, strict=True):
         dtrsm(1.0, lower_factor(system), each.T, side=1, lower=1, trans_a=1, overwrite_b=1)
@@ -122,7 +123,7 @@ def _all_at_once(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Margin
     centred = smooth(relative)
     variance = K.diagonal() - np.einsum("lij,lij->lj", T, T)
     at_mean = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
-    log_z = float(at_mean + (relative * centred).sum() / 2 - np.log(M[:, diagonal, diagonal]).sum())
+    log_z = float(at_mean + (relative * centred).sum() / 2 - np.log(diagonals).sum())
     return Marginals(mean + centred, variance.T, log_z, bool(np.isfinite(log_z)), smooth=smooth)
 
 

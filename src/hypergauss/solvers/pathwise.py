@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.learning.search import EstimatedObjective
+from hypergauss.learning.objective import EstimatedObjective
 from hypergauss.operators import Block, LaplacianOperator, column_slices, scattered
 from hypergauss.solvers.base import ConditionedOn, GaussianModel, LeaveOneOut, Posterior, Prior, leave_one_out
 from hypergauss.solvers.sites import Observations, Sites

@@ -23,7 +23,7 @@ import numpy as np
 
 from hypergauss import parameters
 from hypergauss.kernels import Kernel, SpectralKernel
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.operators import LaplacianOperator, scattered
 from hypergauss.solvers.base import GaussianModel
 from hypergauss.solvers.sites import Observations

@@ -1,6 +1,6 @@
 """What a fit has to do, and what its steps take: evaluations of the evidence, sweeps over sites, conditioning.
 
-Seconds are of one core of a usual machine, fitted to measurements (`python -m benchmarks.planning`). By them is chosen
+Seconds are of one quiet core, fitted to measurements (`python -m benchmarks.planning`). By them is chosen
 how many observations hyperparameters are learned from: numbers, not clocks, so that every machine chooses alike.
 """
 
@@ -9,24 +9,24 @@ from __future__ import annotations
 from typing import NamedTuple
 
 #: What every evaluation takes, and for each feature: Python's own part, and the filter's.
-_CALL, _CALL_A_FEATURE = 3.2e-3, 5e-6
+_CALL, _CALL_A_FEATURE = 1.6e-3, 2.5e-6
 #: A log evidence with gradient, dense: for each n^2 r, n^3 and n^2.
-_DENSE = (1.3e-10, 5e-11, 5e-8)
+_DENSE = (6.5e-11, 2.5e-11, 2.5e-8)
 #: A log evidence with gradient in features: for each n r^2, r^3 and r^2.
-_LOW_RANK = (2.2e-10, 1.1e-10, 6e-8)
+_LOW_RANK = (1.1e-10, 5.5e-11, 3e-8)
 #: One latent given its sites, dense: for each n^3 and n^2; the covariances before it, for each n^2 r.
-_DENSE_SWEEP, _COVARIANCES = (6e-11, 2.7e-8), 4.5e-11
+_DENSE_SWEEP, _COVARIANCES = (3e-11, 1.35e-8), 2.25e-11
 #: One latent given its sites, in features: for each n r^2, r^3 and n r.
-_LOW_RANK_SWEEP = (1.1e-10, 3.4e-11, 3.5e-8)
+_LOW_RANK_SWEEP = (5.5e-11, 1.7e-11, 1.75e-8)
 #: Coupled latents given the sites of their factors: for each latent's n^3 and n^2.
-_COUPLED_SWEEP = (5e-10, 3e-8)
+_COUPLED_SWEEP = (2.5e-10, 1.5e-8)
 #: What a sweep takes besides: moments under the likelihood.
-_MOMENTS = 5e-4
+_MOMENTS = 2.5e-4
 
 #: The time of all evaluations that learning may take before it looks at a part of the observations only, and the fewest
 #: observations that such a part has.
 _LEARNING, _LEAST_SITES = (
-    5.0,
+    2.5,
     {
         "gaussian": 400,
         "sites": 400,
@@ -37,11 +37,14 @@ _LEARNING, _LEAST_SITES = (
     },
 )
 #: Points that a posterior is averaged over, at least so many or none, and the time that they may take.
-_NUM_POINTS, _LEAST_POINTS, _AVERAGING = 20, 8, 10.0
+_NUM_POINTS, _LEAST_POINTS, _AVERAGING = 20, 8, 5.0
 #: The fewer measurements, the wider the spread that points must fill: up to as many more below this many.
 _FEW_MEASUREMENTS, _TIMES_MORE = 80, 4
 #: The time that conditioning coupled latents on all labels may take.
-_COUPLED = 60.0
+_COUPLED = 30.0
+#: What coupled latents take of the times of their parts, since matrices of several are inverted at once. The times that
+#: they may take were chosen before that, and have the same share: sizes stay.
+_OF_COUPLED = 0.5
 #: Folds that labels are dealt into, and labels that are enough to hold out: where they are many, of a few folds only.
 FOLDS, _ENOUGH = 5, 800
 
@@ -101,6 +104,11 @@ class Work(NamedTuple):
         counts = COUNTS[self.kind]
         return 1 if not self.learns else counts.with_search if searches else counts.without
 
+    @property
+    def pace(self) -> float:
+        """What it takes of the times of its parts, and may take of the times that are allowed."""
+        return _OF_COUPLED if self.kind == "coupled" else 1.0
+
 
 class System(NamedTuple):
     """What evaluations work with: n sites, r features, and whether covariances are dense."""
@@ -141,14 +149,14 @@ class System(NamedTuple):
             return 2 * self.evidence()  # slopes of held-out labels take one more product of matrices
         latents = 1 if work.kind == "coupled" else work.num_latents
         swept = COUNTS[work.kind].sweeps * self.sweep(work.kind, work.num_latents)
-        return swept + self._covariances(work.kind) + latents * self.evidence()
+        return work.pace * (swept + self._covariances(work.kind) + latents * self.evidence())
 
     def conditioning(self, work: Work) -> float:
         """Return the seconds of conditioning afresh at known hyperparameters."""
         if work.kind == "gaussian":
             return self.evidence() / 2
         swept = COUNTS[work.kind].to_settle * self.sweep(work.kind, work.num_latents)
-        return swept + self._covariances(work.kind) + work.num_latents * self.evidence() / 2
+        return work.pace * (swept + self._covariances(work.kind) + work.num_latents * self.evidence() / 2)
 
     def _covariances(self, kind: str) -> float:
         return _COVARIANCES * self.n**2 * self.r if self.is_dense or kind == "coupled" else 0.0
@@ -163,7 +171,7 @@ def learning_size(work: Work, rank: int, solver: str = "auto") -> int:
     least = _LEAST_SITES[work.kind]
     if not work.learns or work.from_all or work.num_sites <= least:
         return work.num_sites
-    allowed = _LEARNING / work.num_evaluations(searches=True)
+    allowed = _LEARNING * work.pace / work.num_evaluations(searches=True)
 
     def takes(size: int) -> float:
         return System.of(size, rank, solver).evaluation(work)
@@ -190,18 +198,18 @@ def num_points(work: Work, rank: int, num_vertices: int, solver: str = "auto") -
     each = System.of(size, rank, solver).evaluation(work)
     if size < work.num_sites:
         each += whole.conditioning(work)
-    each += work.num_latents * _COVARIANCES * num_vertices * float(rank) * min(whole.n, whole.r)
+    each += work.pace * work.num_latents * _COVARIANCES * num_vertices * float(rank) * min(whole.n, whole.r)
     most = _NUM_POINTS
     if work.kind == "gaussian":
         most = round(most * min(max(_FEW_MEASUREMENTS / work.num_sites, 1), _TIMES_MORE))
-    count = min(most, int(_AVERAGING / each))
+    count = min(most, int(_AVERAGING * work.pace / each))
     return count if count >= _LEAST_POINTS else 0
 
 
 def coupled_is_affordable(num_sites: int, num_classes: int) -> bool:
     """Return whether the coupled latents of so many labels and classes can be conditioned on all of them."""
     work = Work(num_sites, "coupled", num_classes)
-    return System.of(num_sites, num_sites, "dense").conditioning(work) <= _COUPLED
+    return System.of(num_sites, num_sites, "dense").conditioning(work) <= work.pace * _COUPLED
 
 
 def num_held_out_folds(num_labels: int) -> int:

@@ -6,9 +6,8 @@ files stay. Whoever adds a field to a class adds it here, with what an earlier f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ from hypergauss.embedding.prediction import Conditioned
 from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.estimators.domain import Standardiser
 from hypergauss.estimators.uncertainty import HyperparameterPosterior
-from hypergauss.exceptions import FileError
 from hypergauss.factorisation import KPMF
 from hypergauss.factorisation.mode import Mode
 from hypergauss.factorisation.moods import Days
@@ -63,7 +61,6 @@ from hypergauss.likelihoods import (
     Softmax,
     StudentT,
 )
-from hypergauss.parameters import Parametrised
 from hypergauss.solvers.base import Prior
 from hypergauss.solvers.iterative.options import Iterative
 from hypergauss.solvers.markov.options import Markov
@@ -78,49 +75,7 @@ from hypergauss.spectrum import (
     ZhouLaplacian,
 )
 from hypergauss.spectrum.laplacians import MatrixFreeLaplacian
-
-
-def restored(cls: type, state: Mapping[str, Any]) -> Any:
-    """Return an object of a class with the given fields."""
-    if not issubclass(cls, Parametrised):
-        return cls(**state)
-    made = object.__new__(cls)
-    for name, value in state.items():
-        setattr(made, name, value)
-    return made
-
-
-class Stored(NamedTuple):
-    """A class, the names of what makes up an object, and how the object is made of it and it of the object.
-
-    Usually these are fields, which are set and taken. ``later`` are fields that earlier files do not have yet, with
-    what their objects have in place of them. ``check`` refuses an object whose parts do not fit together.
-    """
-
-    cls: type
-    state: tuple[str, ...]
-    maker: Callable[..., Any] | None = None
-    taker: Callable[[Any], dict[str, Any]] | None = None
-    later: Mapping[str, Any] = MappingProxyType({})
-    check: Callable[[Any], None] | None = None
-
-    def take(self, held: Any) -> dict[str, Any]:
-        """Return what makes up an object, without what earlier files do without where it says no more than they do."""
-        whole = {name: getattr(held, name) for name in self.state} if self.taker is None else self.taker(held)
-        return {name: value for name, value in whole.items() if not self._goes_without_saying(name, value)}
-
-    def _goes_without_saying(self, name: str, value: Any) -> bool:
-        usual = self.later.get(name, ...)
-        is_same = type(value) is type(usual) and isinstance(usual, str | float) and value == usual
-        return value is usual or is_same
-
-    def make(self, state: Mapping[str, Any]) -> Any:
-        """Return an object of all that makes one up and nothing else."""
-        whole = {**self.later, **state}
-        if set(whole) != set(self.state):
-            raise ValueError(f"{self.cls.__name__} has other fields")
-        ordered = {name: whole[name] for name in self.state}
-        return restored(self.cls, ordered) if self.maker is None else self.maker(**ordered)
+from hypergauss.storage.stored import Stored
 
 
 def _profile(size_exponent: float, exponents: Any, objectives: Any) -> Profile:
@@ -395,37 +350,3 @@ ESTIMATORS = {
 }
 #: The layout since which files hold an estimator: a version that does not know it says so, and not that it is damaged.
 SINCE = {"HypergraphGPLVM": 3, "KPMF": 3, "SpectralEmbedding": 3}
-
-
-# ---------------------------------------------------------------- classes of users
-
-
-def own_name(cls: type) -> str:
-    """Return where a class that is not ours is found, as module:name."""
-    return f"{cls.__module__}:{cls.__qualname__}"
-
-
-def check_own(classes: Sequence[type]) -> tuple[type, ...]:
-    """Return classes of users that a file may hold objects of, checked."""
-    given = tuple(classes)
-    for cls in given:
-        if not (isinstance(cls, type) and issubclass(cls, Parametrised)):
-            raise TypeError(
-                f"`classes` must be classes of kernels, likelihoods or inducing variables. Got {cls!r}. Pass the class "
-                "itself, not an object of it: `classes=(MyKernel,)`."
-            )
-    return given
-
-
-def own_class(name: str, classes: Sequence[type]) -> type:
-    """Return the class of a name among those given, which may have moved to another module; nothing is imported."""
-    module, _, qualified = name.partition(":")
-    short = qualified.rpartition(".")[2]
-    same = [cls for cls in classes if cls.__name__ == short]
-    exact = [cls for cls in same if own_name(cls) == name]
-    if len(exact or same) != 1:
-        raise FileError(
-            f"This model holds a {short} of the module {module}, which is not a class of hypergauss. Pass the class "
-            f"that it shall be: `load(path, classes=({short},))`."
-        )
-    return (exact or same)[0]

@@ -19,8 +19,10 @@ from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
 from hypergauss.exceptions import FileError, HypergaussError
 from hypergauss.factorisation import KPMF
 from hypergauss.storage.archive import DAMAGE, Archive, read_archive, write_archive
-from hypergauss.storage.classes import ESTIMATORS, SINCE, Stored, check_own
+from hypergauss.storage.classes import ESTIMATORS, SINCE
+from hypergauss.storage.own_classes import check_own
 from hypergauss.storage.reading import Reader
+from hypergauss.storage.stored import Stored
 from hypergauss.storage.version_1 import Version1Reader, renamed
 from hypergauss.storage.writing import Writer
 

@@ -16,7 +16,9 @@ from hypergauss.operators import LocalLaplacian
 from hypergauss.solvers.choose import condition
 from hypergauss.spectrum.laplacians import SparseMatrix
 from hypergauss.storage.archive import Archive
-from hypergauss.storage.classes import STORED, own_class, restored
+from hypergauss.storage.classes import STORED
+from hypergauss.storage.own_classes import own_class
+from hypergauss.storage.stored import restored
 from hypergauss.storage.writing import Json
 
 #: Text is held at the width of its longest entry unless that takes so many times the bytes of all, and a few more.

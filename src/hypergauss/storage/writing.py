@@ -16,7 +16,8 @@ from hypergauss.operators import LocalLaplacian
 from hypergauss.parameters import Parametrised, fields
 from hypergauss.solvers.base import Posterior
 from hypergauss.spectrum.laplacians import SparseMatrix
-from hypergauss.storage.classes import KEYS, STORED, own_name
+from hypergauss.storage.classes import KEYS, STORED
+from hypergauss.storage.own_classes import own_name
 
 #: What a piece of JSON is to Python.
 Json = None | bool | int | float | str | list[Any] | dict[str, Any]

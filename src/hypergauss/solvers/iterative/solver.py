@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from hypergauss.kernels import Kernel
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.iterative.evidence import IterativeEvidence
 from hypergauss.solvers.iterative.options import Iterative

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from hypergauss.kernels import Kernel
-from hypergauss.learning.search import Objective
+from hypergauss.learning.objective import Objective
 from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.markov.evidence import MarkovEvidence
 from hypergauss.solvers.markov.field import is_field, is_made_of_parts
