@@ -120,6 +120,7 @@ def test_nothing_new_changes_nothing(model):
         (([1, 1], [777, 777], [3.0, 4.0]), ValueError, r"\(1, 777\) is rated twice"),
         ((["ann"], [3], [3.0]), TypeError, r"`users` must be names of one kind"),
         (([1], [3], [np.inf]), ValueError, r"must not contain NaN or infinity"),
+        (([1], [3]), ValueError, r"`ratings` must be given, one for each pair"),
         (([1, 2], [3], [3.0]), ValueError, r"same length"),
         (([1], [3, 4], [3.0]), ValueError, r"same length"),
     ],

@@ -175,7 +175,7 @@ def test_what_does_not_go_with_it_is_refused(call, message):
 
 def test_what_needs_ratings_is_refused(model):
     with pytest.raises(ValueError, match=r"`update` needs ratings.*Fit again"):
-        model.update([1], [1], [1])
+        model.update([1], [1])
     with pytest.raises(ValueError, match=r"`ratings` must be left out"):
         model.predict_new([1], [1.0])
     with pytest.raises(ValueError, match=r"must be among the levels"):

@@ -239,7 +239,7 @@ def test_at_the_mode_a_newcomer_is_a_ridge_regression(biases):
 
 def test_the_mode_refuses_what_needs_draws():
     model = KPMF(2, inference="map").fit(*named(OLD))
-    with pytest.raises(ValueError, match="only with inference='gibbs'"):
+    with pytest.raises(ValueError, match=r"Got inference='map'.*Fit with inference='gibbs'"):
         model.update([1], [1], [3.0])
     with pytest.raises(ValueError, match=r"`prior='hypergraph'` needs inference='gibbs'.*leave `prior` out"):
         model.predict_new([1], [3.0], prior="hypergraph")

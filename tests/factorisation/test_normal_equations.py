@@ -65,6 +65,24 @@ def test_draws_have_the_mean_and_covariance_of_the_dense_system(case, rng):
     assert (np.abs(found - cov) / spread).max() < 5.0
 
 
+def test_a_draw_that_keeps_a_share_of_the_last_is_still_of_the_posterior(case, rng):
+    _, conditional, _, (mean, cov) = case
+    size, kept = 2500, -0.6
+    before, after = np.empty((2, size, len(mean)))
+    for row in range(size):
+        first, second = (scattered_noise(conditional.gram, rng) for _ in range(2))
+        drawn = conditional.draw(first, 1e-10, rng)
+        before[row] = drawn.factors.ravel()
+        after[row] = conditional.draw(second, 1e-10, rng, drawn, kept).factors.ravel()
+    z = (after.mean(axis=0) - mean) / np.sqrt(cov.diagonal() / size)
+    assert np.abs(z).max() < 4.5
+    variances = np.outer(cov.diagonal(), cov.diagonal())
+    spread = np.sqrt((cov**2 + variances) / size)
+    assert (np.abs(np.cov(after.T) - cov) / spread).max() < 5.0
+    together = (before - mean).T @ (after - mean) / size
+    assert (np.abs(together - kept * cov) / np.sqrt(((kept * cov) ** 2 + variances) / size)).max() < 5.0
+
+
 def test_sums_over_ratings_are_those_of_a_loop(rng):
     problem, table = make_problem(6, 5, share=0.6)
     e = rng.standard_normal((len(table.items), 3))

@@ -27,8 +27,13 @@ def test_the_summary_is_of_what_the_draws_identify():
     assert (table["lower"] <= table["mean"]).all()
     assert (table["mean"] <= table["upper"]).all()
     assert (table["R-hat"] > 0.9).all()
-    biases = np.concatenate([chain.users[:, :, 0] for chain in model.draws_])
-    assert table.loc["bias variance of users", "mean"] == pytest.approx(biases.var(axis=1).mean(), rel=0.5)
+    rows = model.ratings_.user, model.ratings_.item
+    variances = []
+    for chain in model.draws_:
+        for users, items in zip(chain.users, chain.items, strict=True):
+            # Of b_i + u_i . w over all ratings, w the mean factors of the items rated.
+            variances.append((users[:, 0] + users[:, 1:] @ items[rows[1], 1:].mean(axis=0))[rows[0]].var())
+    assert table.loc["bias variance of users", "mean"] == pytest.approx(np.mean(variances), rel=1e-4)
     assert "<table" in table._repr_html_()
 
 
@@ -53,7 +58,7 @@ def test_thresholds_are_in_the_summary_of_grades():
 
 def test_a_mode_has_no_draws_to_sum_up():
     model = KPMF(1, inference="map", random_state=0).fit(USERS, ITEMS, RATINGS)
-    with pytest.raises(ValueError, match=r"There are draws only with inference='gibbs'"):
+    with pytest.raises(ValueError, match=r"told of draws.* Got inference='map'.* Fit with inference='gibbs'"):
         model.summary()
 
 

@@ -187,7 +187,10 @@ class Answers:
     def _kept(self) -> list[Kept]:
         check_is_fitted(self, "users_")
         if self.inference != "gibbs":
-            raise ValueError("There are draws only with inference='gibbs'.")
+            raise ValueError(
+                "This is told of draws of the posterior. Got inference='map', which has its mode alone. Fit with "
+                "inference='gibbs'."
+            )
         return self.draws_
 
     def _mode(self) -> list[Kept]:

@@ -17,7 +17,7 @@ from hypergauss.factorisation.predictive import Kept, as_kept
 from hypergauss.factorisation.row_priors import smooth_part
 
 #: Chains agree if no R-hat is larger, and are compared after so many draws.
-MOST_RHAT, BLOCK = 1.05, 50
+MOST_RHAT, BLOCK = 1.05, 25
 
 
 def sample(

@@ -35,6 +35,9 @@ from hypergauss.factorisation.stretching import stretch
 #: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all
 #: columns awake, which they are slow to become one by one.
 _START_SPREAD, _START_VARIANCE, _START_PRECISION, _START_SWEEPS = 0.1, 0.1, 2.0, 8
+#: Before each sweep both sides' factors are drawn in turn so often, and keep these shares of their distance from the
+#: mean: below 0 they go past it, as far as the other side's is then to follow.
+_KEPT = (0.0, -0.6)
 
 
 class State(NamedTuple):
@@ -158,7 +161,8 @@ def start(problem: Problem, rng: np.random.Generator) -> State:
 
 
 def sweep(problem: Problem, state: State, rng: np.random.Generator) -> State:
-    """Draw every block once."""
+    """Draw every block once, after both sides' factors alone."""
+    state = _alternate(problem, state, rng)
     for own in (0, 1):
         state, equations = _draw_side(problem, state, own, rng)
     if problem.grades is None:
@@ -175,10 +179,29 @@ class _Conditional(NamedTuple):
     solution: Solution
 
 
+def _alternate(problem: Problem, state: State, rng: np.random.Generator) -> State:
+    """Draw both sides' factors in turn at fixed hyperparameters."""
+    parts = zip(problem.sides, state.hyper, strict=True)
+    columns = [side.columns(hyper.of(problem.free)) for side, hyper in parts]
+    before: list[Solution | None] = [None, None]
+    for kept in _KEPT:
+        for own in (0, 1):
+            drawn = _draw_factors(problem, state, own, columns[own], rng, before[own], kept).solution
+            state = _with_side(problem, state, own, _coordinates(columns[own], drawn))
+            before[own] = drawn
+    return state
+
+
 def _draw_factors(
-    problem: Problem, state: State, own: int, columns: SpectralColumns, rng: np.random.Generator
+    problem: Problem,
+    state: State,
+    own: int,
+    columns: SpectralColumns,
+    rng: np.random.Generator,
+    before: Solution | None = None,
+    kept: float = 0.0,
 ) -> _Conditional:
-    """Draw one side's factors given the other's and all hyperparameters."""
+    """Draw one side's factors given the other's and all hyperparameters, with a share kept of where they were."""
     other, view, free = 1 - own, problem.views[own], problem.free
     e = features(_factors(problem.sides[other], state.coordinates[other]))
     weights = state.noise[other].each
@@ -186,7 +209,7 @@ def _draw_factors(
     precision = state.precision * state.noise[own].each
     conditional = system(equations, columns, mean=state.mean, precision=precision, free=free)
     noise = scattered_noise(conditional.gram, rng)
-    return _Conditional(equations, conditional, conditional.draw(noise, problem.tolerance, rng))
+    return _Conditional(equations, conditional, conditional.draw(noise, problem.tolerance, rng, before, kept))
 
 
 def _draw_side(problem: Problem, state: State, own: int, rng: np.random.Generator) -> tuple[State, NormalEquations]:

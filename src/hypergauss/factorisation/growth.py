@@ -116,7 +116,7 @@ class Growth(Answers):
         self,
         users: Iterable[Hashable],
         items: Iterable[Hashable],
-        ratings: ArrayLike,
+        ratings: ArrayLike | None = None,
         *,
         random_state: RandomState = None,
     ) -> Self:
@@ -148,7 +148,8 @@ class Growth(Answers):
             )
         self._refuse_days("update")
         rng = np.random.default_rng(check_random_state(random_state).randint(2**31))
-        new = (users, items, ratings)
+        names = as_list(users)
+        new = (names, items, check_given(ratings, self.likelihood, len(names)))
         grown = growing.grow(together(chains), self.ratings_, new, self._rules(), self.grounds_, rng)
         self.draws_ = growing.as_chains(grown.kept, chains)
         self.ratings_ = grown.ratings

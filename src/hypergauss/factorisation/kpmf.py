@@ -107,7 +107,7 @@ class KPMF(Growth, BaseEstimator):
         Chains, sweeps of each thrown away at first, and sweeps for each draw ("gibbs").
     draws : int or "auto"
         Draws kept of each chain. "auto" draws until the chains agree: until R-hat of predictions, noise (or
-        thresholds), identified biases and the factors' variance, looked at after every 50 draws, is at most 1.05
+        thresholds), identified biases and the factors' variance, looked at after every 25 draws, is at most 1.05
         ("gibbs").
     max_draws : int
         At most so many draws of each chain with ``draws="auto"``; if chains disagree then, a warning says so.
@@ -193,9 +193,9 @@ class KPMF(Growth, BaseEstimator):
         inducing: tuple[int, int] | None = None,
         max_iterations: int = 100,
         chains: int = 4,
-        warm_up: int = 40,
+        warm_up: int = 15,
         draws: int | str = "auto",
-        max_draws: int = 400,
+        max_draws: int = 200,
         thin: int = 1,
         tolerance: float = 3e-3,
         precision: str = "single",

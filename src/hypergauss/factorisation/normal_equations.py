@@ -125,12 +125,30 @@ class System:
         """Return the posterior's mean, which is also its mode."""
         return self._solve(self.linear, np.zeros_like(self.linear), np.zeros((), self.linear.dtype), tolerance, start)
 
-    def draw(self, scattered: np.ndarray, tolerance: float, rng: np.random.Generator) -> Solution:
-        """Return a draw, given noise of covariance G_i for each vertex, shape (N, K)."""
+    def draw(
+        self,
+        scattered: np.ndarray,
+        tolerance: float,
+        rng: np.random.Generator,
+        before: Solution | None = None,
+        kept: float = 0.0,
+    ) -> Solution:
+        """Return a draw, given noise of covariance G_i for each vertex, shape (N, K).
+
+        Of where it was before, a share c of the distance x - m from the mean m may be kept, with -1 < c < 1: it is at
+        m + c (x - m) plus sqrt(1 - c^2) of what a draw is from m (Adler, 1981). The right-hand side P m of a draw
+        becomes (1 - c) P m + c P x, and P x is [h + rho G f, y + B' G f].
+        """
         dtype = self.linear.dtype
         for_rough = rng.standard_normal(self.linear.shape, dtype=dtype)
         for_smooth = rng.standard_normal(self.columns.shape, dtype=dtype)
-        return self._solve(self.linear + scattered, for_rough, for_smooth, tolerance, None)
+        if before is None or kept == 0.0:
+            return self._solve(self.linear + scattered, for_rough, for_smooth, tolerance, None)
+        c, fresh = dtype.type(kept), dtype.type(np.sqrt(1.0 - kept**2))
+        linear = (1 - c) * self.linear + c * blockwise(self.gram, before.factors) + fresh * scattered
+        for_rough = c * before.rough + fresh * for_rough
+        for_smooth = c * before.smooth + fresh * for_smooth
+        return self._solve(linear, for_rough, for_smooth, tolerance, None)
 
     def _solve(
         self,
