@@ -1,5 +1,8 @@
 """New vertices predicted by what they change around them, held against dense systems of the grown hypergraph."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -159,3 +162,16 @@ def test_what_depends_on_sizes_has_no_shorter_way():
     sites = Sites(np.arange(5), np.ones((5, 1)), np.ones(5))
     posterior = solver_for(kernel, sites.rows, "markov").posterior(Prior(kernel, np.zeros(1)), sites)
     assert posterior.of_new_vertices(rows_of(PLANTED, [{PLANTED.edges[0]: 1.0}]), PLANTED.weights) is None
+
+
+def test_memory_is_free_once_a_prediction_is_done_with():
+    posterior = posterior_of(PLANTED)
+    gc.disable()
+    try:
+        found = posterior.of_new_vertices(rows_of(PLANTED, [{PLANTED.edges[0]: 1.0}]), PLANTED.weights)
+        assert np.isfinite(found.mean).all()
+        search = weakref.ref(found._search)
+        del found
+        assert search() is None
+    finally:
+        gc.enable()
