@@ -122,6 +122,16 @@ def test_errors_are_within_the_tolerance_that_is_asked_for():
     check(posterior, H, [{H.edges[j]: 1.0 for j in (9, 77, 123)}], atol=1e-9)
 
 
+@pytest.mark.parametrize("lengthscale", [5.0, 20.0])
+def test_errors_are_within_the_default_tolerance_where_a_smooth_signal_is_hardly_pinned(lengthscale):
+    H = make_planted_hypergraph(900, 130, random_state=3).hypergraph
+    for nu in (1, 2):
+        posterior = posterior_of(H, nu, lengthscale, tolerance=1e-6)
+        for seed in range(3):
+            chosen = np.random.default_rng(seed).choice(H.num_edges, 4, replace=False)
+            check(posterior, H, [dict.fromkeys(H.edges[chosen], 1.0)])
+
+
 def test_nothing_is_multiplied_that_was_not_asked_for():
     H = strip(4000, 4)
     posterior = posterior_of(H, lengthscale=2.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +70,22 @@ class Ground:
             powers.append(field.powers(operator, powers[-1], 1))
         left = precision * (y - x) - powers.pop() / field.s
         return cls(operator, field, precision, field.mean_eigenvalue(), powers, left, prior.mean)
+
+    def condition(self, members: np.ndarray | slice) -> float:
+        """Return 1 / l, l the Rayleigh quotient of D^-1 B at the smoothest function t = sqrt(degree), Q t = t / s.
+
+        With w the mean of W there, weighted by t^2, l = (1 / s + w) / (D + w): on all vertices, or as if there were but
+        some.
+        """
+        weights = self._smoothest[members]
+        total = float(weights.sum())
+        mean = float(weights @ self.precision[members, 0]) / total if total > 0 else 0.0
+        return (self.free + mean) / (1.0 / self.field.s + mean)
+
+    @cached_property
+    def _smoothest(self) -> np.ndarray:
+        assert self.operator.null is not None
+        return self.operator.enter(self.operator.null[:, None])[:, 0] ** 2
 
     def known(self, members: np.ndarray | slice, num_new: int) -> Known:
         """Return what is known at some vertices, and at new ones: nothing."""

@@ -13,10 +13,15 @@ Approximations that leave r_d and r_g of them give, with the preconditioner D in
 
     d_v + g' r_d + r_g' D^-1 r_d,    g_v + g' r_g + r_g' D^-1 r_g,
 
-whose errors r_g' (B+^-1 - D^-1) r_d and r_g' (B+^-1 - D^-1) r_g are products of what both leave: two digits of each
-give four. They are taken to be at most |r_g|' D^-1 |r_d|, in which no signs cancel, times what D^-1 B+ may be so badly
-conditioned by that this does not make up for it: its eigenvalues may be as small as 1 / (s D), but only few are. Both
-systems are solved on the vertices around v, hop by hop further, and on all vertices where that is not enough.
+whose errors are r_g' (B+^-1 - D^-1) r_d and the same with r_g for r_d. With l and h the smallest and the largest
+eigenvalue of D^-1 B+ they are at most
+
+    max(1 / l - 1, 1 - 1 / h) |r_g| |r_d|,    |r|^2 = r' D^-1 r:
+
+products of what both leave, so that two digits of each give four. h is at most ((c + 1) / c)^nu / (s D). Smooth
+functions have the smallest eigenvalues, and l is taken for what the smoothest has of it, on all vertices or around the
+new ones, whichever is smaller. Both systems are solved on the vertices around v, hop by hop further, and on all where
+that is not enough.
 """
 
 from __future__ import annotations
@@ -39,8 +44,6 @@ MOST_NU = 3
 _FIRST_HOPS = 2
 #: The share of all incidences that a part may read that is only looked at.
 _MOST_LOOKED_AT = 0.04
-#: How many times the root of the condition number must be for signs that cancel not to make up for it.
-_CANCELS = 5.0
 
 
 class _OnPart(NamedTuple):
@@ -80,17 +83,17 @@ class _Found(NamedTuple):
 
     @property
     def variance(self) -> tuple[np.ndarray, np.ndarray]:
-        """Variances, shape (m,), and bounds of their errors, signs aside."""
+        """Variances, shape (m,), and bounds of their errors but for the condition."""
         m = self.g.shape[1]
         squares = inner(self.of_g, self.inverse * self.of_g)
         return np.diagonal(self.g[-m:]) + inner(self.g, self.of_g) + squares, squares
 
     @property
     def shift(self) -> tuple[np.ndarray, np.ndarray]:
-        """How far means are from the prior's, shape (m, L), and the largest error of each, signs aside."""
+        """How far means are from the prior's, shape (m, L), and bounds of their errors but for the condition."""
         scaled, m = self.inverse * self.of_d, self.g.shape[1]
         found = self.d[-m:] + self.g.T @ self.of_d + self.of_g.T @ scaled
-        return found, (np.abs(self.of_g).T @ np.abs(scaled)).max(axis=1, initial=0.0)
+        return found, np.sqrt(np.outer(self.variance[1], inner(self.of_d, scaled)))
 
 
 class Newcomers:
@@ -110,7 +113,6 @@ class Newcomers:
 
     def __init__(self, ground: Ground, memberships: sp.csr_array, edge_weights: np.ndarray, options: Markov) -> None:
         self.ground = ground
-        self._enough = options.tolerance / max(1.0, np.sqrt(ground.free * ground.field.s) / _CANCELS)
         self._search = _Search(ground, Change.of(ground.operator, memberships, edge_weights), options)
         self._found = self._search.ever_better()
         self._latest = next(self._found)
@@ -121,7 +123,8 @@ class Newcomers:
         self._search.wants_means = True
         while True:
             shift, error = self._latest.shift
-            if (error <= self._enough * np.sqrt(self._latest.variance[0])).all():
+            deviation = np.sqrt(np.maximum(self._latest.variance[0], 0.0))
+            if (error.max(axis=1, initial=0.0) <= self._search.enough * deviation).all():
                 return self.ground.level + shift
             self._latest = next(self._found)
 
@@ -131,7 +134,7 @@ class Newcomers:
         self._search.wants_means = False
         while True:
             variance, error = self._latest.variance
-            if (error <= self._enough * variance).all():
+            if (error <= self._search.enough * variance).all():
                 return variance
             self._latest = next(self._found)
 
@@ -142,6 +145,13 @@ class _Search:
     def __init__(self, ground: Ground, change: Change, options: Markov) -> None:
         self.ground, self.change, self.options = ground, change, options
         self.wants_means = False
+        self._condition = ground.condition(slice(None))
+
+    @property
+    def enough(self) -> float:
+        """How small the bounds of errors have to be, relative to standard deviations of means and to variances."""
+        field = self.ground.field
+        return self.options.tolerance / max(self._condition - 1.0, 1.0 - field.s * self.ground.free / field.condition)
 
     def ever_better(self) -> Iterator[_Found]:
         """Yield approximations by larger and larger parts, where what they leave is known at little cost; then by all.
@@ -155,6 +165,7 @@ class _Search:
         last: _OnPart | None = None
         while (members := around.within(hops, MOST_SOLVED)) is not None:
             part = Part(ground, change, members)
+            self._condition = max(self._condition, ground.condition(members))
             sides = self._right_sides(part)
             systems = self._begun(part, sides) if last is None else tuple(last.at(part))
             for descent, side in zip(systems, sides, strict=True):
