@@ -5,7 +5,8 @@ the hypergraph, and predicted one at a time: exactly, as after an update, and by
 (docs/theory/growth.md). Then a planted problem that the low-rank solver takes: one more measurement, and one more
 vertex. Then a Markov field of 100,000 vertices (nu = 2, lengthscale 5): a new vertex with 5 memberships is predicted
 (at most 10 ms), one label taken in (50 ms), 1,000 hyperedges (1 s), each held against conditioning the same field anew
-(within 1e-6 of the measurements' spread at every vertex).
+(within 1e-6 of the measurements' spread at every vertex). Targets are held against seconds of processors: on a machine
+that does nothing else these are at least those of the clock; where it does, the clock counts others.
 """
 
 from __future__ import annotations
@@ -133,7 +134,7 @@ def field(size: int, edges: int) -> list[list[str]]:
             step,
             f"{1e3 * wall:.0f} ms",
             f"{1e3 * busy:.0f} ms",
-            verdict(wall, at_most=most),
+            verdict(busy, at_most=most),
             f"{error:.0e}",
             means,
         ]

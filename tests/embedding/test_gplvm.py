@@ -109,6 +109,20 @@ def test_new_vertices_may_come_by_name_as_a_table_or_a_hypergraph_or_sparse(fitt
         assert np.allclose(fitted.transform(form), expected, atol=1e-6)
 
 
+def test_new_vertices_may_come_as_the_hyperedges_that_they_join(fitted):
+    rows = H.incidence[[3, 60]]
+    joined = {name: list(H.edges[row.indices]) for name, row in zip(("new", "other"), rows, strict=True)}
+    assert np.allclose(fitted.transform(joined), fitted.transform(rows.toarray()), atol=1e-6)
+    known, edge = H.vertices[0], H.edges[0]
+    for wrong, message in (
+        ({known: [edge]}, "of new vertices.*See `embedding_`"),
+        ({"new": ["nothing"]}, "hyperedges that the model knows.*Leave out hyperedges"),
+        ({}, "at least one new vertex"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            fitted.transform(wrong)
+
+
 def test_a_newcomer_of_whom_nothing_is_known_stands_at_the_origin(fitted):
     place, std = fitted.transform(np.full((1, H.num_edges), np.nan), return_std=True)
     assert np.allclose(place, 0.0, atol=1e-4)

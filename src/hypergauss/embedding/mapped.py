@@ -60,9 +60,10 @@ class MappedVertices(BaseEstimator):
 
         Parameters
         ----------
-        memberships : Hypergraph, DataFrame, or array of shape (n, M)
-            One row a new vertex, one column a hyperedge: by name (hyperedges not named have none of them), or in the
-            order of the hypergraph fitted. NaN where a membership is unknown.
+        memberships : dict of vertex to hyperedges, Hypergraph, DataFrame, or array of shape (n, M)
+            For each new vertex the hyperedges that it joins, as for `HypergraphGPRegressor.predict_new`. Or one row a
+            new vertex, one column a hyperedge: by name (hyperedges not named have none of them), or in the order of the
+            hypergraph fitted. NaN where a membership is unknown.
         covariates : array of shape (n, p)
             Of the new vertices, if the model has covariates.
         return_std : bool

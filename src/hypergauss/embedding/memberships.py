@@ -7,6 +7,7 @@ by pattern.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,8 +15,11 @@ import pandas as pd
 import scipy.linalg
 import scipy.sparse as sp
 
+from hypergauss.estimators.grown_relations import Cures, newcomers_rows
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import locate
+
+_CURES = Cures("See `embedding_` for its place.", "Leave out hyperedges that the model has not seen.")
 
 
 class Pattern(NamedTuple):
@@ -114,6 +118,8 @@ def expected(H: Hypergraph, missing: np.ndarray | None) -> Hypergraph:
 
 def membership_rows(H: Hypergraph, memberships: Any) -> np.ndarray:
     """Return memberships of new vertices in the order of the hypergraph's hyperedges, NaN where unknown."""
+    if isinstance(memberships, Mapping):
+        return newcomers_rows(H, memberships, _CURES).toarray()
     if isinstance(memberships, Hypergraph):
         edges = pd.Index(memberships.edges, tupleize_cols=False)
         memberships = pd.DataFrame(memberships.incidence.toarray(), columns=edges)
@@ -123,7 +129,7 @@ def membership_rows(H: Hypergraph, memberships: Any) -> np.ndarray:
             list(memberships.columns),
             argument="memberships",
             owner=f"the {H.num_edges:,} hyperedges fitted",
-            cure="Leave out hyperedges that the model has not seen.",
+            cure=_CURES.edge,
         )
         rows = np.zeros((len(memberships), H.num_edges))
         rows[:, columns] = memberships.to_numpy(dtype=float)

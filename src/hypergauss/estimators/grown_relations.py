@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import scipy.sparse as sp
@@ -15,6 +15,16 @@ from hypergauss.hypergraph.names import locate, plain
 Relation = Hypergraph | Graph
 #: One relation, or several by name.
 Relations = Relation | Mapping[str, Relation]
+
+
+class Cures(NamedTuple):
+    """What to do about a vertex that is not new, and about a hyperedge that is."""
+
+    vertex: str = "Ask `predict` for it, or `update` with its new memberships."
+    edge: str = "Add them with `H.with_edges`, and `update`."
+
+
+_CURES = Cures()
 
 
 def grown(H: Relations, further: Relations | None) -> Relations:
@@ -71,13 +81,13 @@ def with_newcomers(H: Relations, memberships: Any) -> tuple[Relations, list[Any]
         relations[name], names = _joined(H[name], own)
         everyone.update(dict.fromkeys(names))
     known = pd.Index([], dtype=object).append([relation.vertices for relation in H.values()])
-    _check_new(list(everyone), known)
+    _check_new(list(everyone), known, _CURES)
     return relations, list(everyone)
 
 
-def newcomers_rows(H: Hypergraph, memberships: Any) -> sp.csr_array:
+def newcomers_rows(H: Hypergraph, memberships: Any, cures: Cures = _CURES) -> sp.csr_array:
     """Return the rows r(v, .) of new vertices, shape (m, M), in their order."""
-    by_edge, names = _by_edge(H, memberships)
+    by_edge, names = _by_edge(H, memberships, cures)
     found = assembly.of_members(by_edge, names)
     entries = sp.coo_array(found.incidence)
     kept = entries.data > 0
@@ -88,12 +98,12 @@ def newcomers_rows(H: Hypergraph, memberships: Any) -> sp.csr_array:
 
 
 def _joined(H: Relation, memberships: Any) -> tuple[Hypergraph, list[Any]]:
-    by_edge, names = _by_edge(H, memberships)
+    by_edge, names = _by_edge(H, memberships, _CURES)
     assert isinstance(H, Hypergraph)
     return H.with_vertices([*H.vertices, *names]).with_members(by_edge), names
 
 
-def _by_edge(H: Relation, memberships: Any) -> tuple[dict[Any, dict[Any, float]], list[Any]]:
+def _by_edge(H: Relation, memberships: Any, cures: Cures) -> tuple[dict[Any, dict[Any, float]], list[Any]]:
     """Return the new members of each hyperedge that has any, and the new vertices in order, all checked."""
     if not isinstance(H, Hypergraph):
         raise TypeError(
@@ -111,7 +121,7 @@ def _by_edge(H: Relation, memberships: Any) -> tuple[dict[Any, dict[Any, float]]
             f"`memberships` must be a dict of new vertex to its hyperedges, or a Hypergraph. Got "
             f"{_described(memberships)}. Write {{'new vertex': ['hyperedge', ...]}}."
         )
-    _check_new(list(memberships), H.vertices)
+    _check_new(list(memberships), H.vertices, cures)
     by_edge: dict[Any, dict[Any, float]] = {}
     for vertex, edges in memberships.items():
         if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
@@ -122,19 +132,19 @@ def _by_edge(H: Relation, memberships: Any) -> tuple[dict[Any, dict[Any, float]]
     if strange:
         raise ValueError(
             f"`memberships` must be in hyperedges that the model knows ({H.num_edges:,}). Got {plain(strange[0])!r}"
-            f"{_checks.others(len(strange) - 1)}. Add them with `H.with_edges`, and `update`."
+            f"{_checks.others(len(strange) - 1)}. {cures.edge}"
         )
     return by_edge, list(memberships)
 
 
-def _check_new(names: list[Any], known: pd.Index) -> None:
+def _check_new(names: list[Any], known: pd.Index, cures: Cures) -> None:
     taken = [name for name in names if name in known]
     if not names:
         raise ValueError("`memberships` must name at least one new vertex. Got none.")
     if taken:
         raise ValueError(
             f"`memberships` must be of new vertices. Got {plain(taken[0])!r}{_checks.others(len(taken) - 1)}, which "
-            "the model knows. Ask `predict` for it, or `update` with its new memberships."
+            f"the model knows. {cures.vertex}"
         )
 
 

@@ -32,6 +32,7 @@ class LocalLaplacian(LaplacianOperator):
         self._null = null
         self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in matrices)
         self._back = None if order is None else np.argsort(order)
+        self._edges_back = None if edges is None else np.argsort(edges)
         # What the last product had between A' and A.
         self._spare: list[np.ndarray] = []
         self.num_products = 0
@@ -96,9 +97,11 @@ class LocalLaplacian(LaplacianOperator):
     def incidence(self) -> sp.csr_array:
         """A, its vertices and hyperedges in their own order."""
         A = self._sources[0]
-        if self._back is None or self._edges is None:
-            return A
-        return sp.csr_array(A[self._back][:, np.argsort(self._edges)])
+        return A if self._back is None else sp.csr_array(A[self._back][:, self._edges_back])
+
+    def edges_inside(self, edges: np.ndarray) -> np.ndarray:
+        """Return where some hyperedges stand inside."""
+        return edges if self._edges_back is None else self._edges_back[edges]
 
     def memberships(self) -> np.ndarray | None:  # noqa: D102
         if not self.has_incidence:
@@ -136,6 +139,22 @@ class LocalLaplacian(LaplacianOperator):
 
     def leave(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
         return (X if self._back is None else X[self._back]).astype(np.float64, copy=False)
+
+    def onto_edges(self, X: np.ndarray, *, cores: int | None = None, out: np.ndarray | None = None) -> np.ndarray:
+        """Return A' X for an inside block: a product is this and `from_edges`."""
+        return self._matrices[1].product(X, cores=cores, out=out)
+
+    def from_edges(
+        self,
+        Z: np.ndarray,
+        scale: float,
+        *addends: tuple[float, np.ndarray],
+        cores: int | None = None,
+        out: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return scale A Z + c Y + ... for addends (c, Y), an inside block."""
+        self.num_products += Z.shape[1]
+        return self._matrices[0].product(Z, scaled_sum(scale, addends), cores=cores, out=out)
 
     def affine(  # noqa: D102
         self, X: np.ndarray, a: float, b: float, *addends: tuple[float, np.ndarray], out: np.ndarray | None = None

@@ -1,5 +1,8 @@
 """New vertices predicted by what they change around them, held against dense systems of the grown hypergraph."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -119,6 +122,16 @@ def test_errors_are_within_the_tolerance_that_is_asked_for():
     check(posterior, H, [{H.edges[j]: 1.0 for j in (9, 77, 123)}], atol=1e-9)
 
 
+@pytest.mark.parametrize("lengthscale", [5.0, 20.0])
+def test_errors_are_within_the_default_tolerance_where_a_smooth_signal_is_hardly_pinned(lengthscale):
+    H = make_planted_hypergraph(900, 130, random_state=3).hypergraph
+    for nu in (1, 2):
+        posterior = posterior_of(H, nu, lengthscale, tolerance=1e-6)
+        for seed in range(3):
+            chosen = np.random.default_rng(seed).choice(H.num_edges, 4, replace=False)
+            check(posterior, H, [dict.fromkeys(H.edges[chosen], 1.0)])
+
+
 def test_nothing_is_multiplied_that_was_not_asked_for():
     H = strip(4000, 4)
     posterior = posterior_of(H, lengthscale=2.0)
@@ -159,3 +172,16 @@ def test_what_depends_on_sizes_has_no_shorter_way():
     sites = Sites(np.arange(5), np.ones((5, 1)), np.ones(5))
     posterior = solver_for(kernel, sites.rows, "markov").posterior(Prior(kernel, np.zeros(1)), sites)
     assert posterior.of_new_vertices(rows_of(PLANTED, [{PLANTED.edges[0]: 1.0}]), PLANTED.weights) is None
+
+
+def test_memory_is_free_once_a_prediction_is_done_with():
+    posterior = posterior_of(PLANTED)
+    gc.disable()
+    try:
+        found = posterior.of_new_vertices(rows_of(PLANTED, [{PLANTED.edges[0]: 1.0}]), PLANTED.weights)
+        assert np.isfinite(found.mean).all()
+        search = weakref.ref(found._search)
+        del found
+        assert search() is None
+    finally:
+        gc.enable()

@@ -1,11 +1,11 @@
 r"""Vertices that are new, predicted from a posterior that is there: a small change of the precision, met where it is.
 
-Who joins k hyperedges changes k columns of A, where their members are, and has a row of their own. With a_e the column
-of a hyperedge before and b_e after, and x the mean that is known less the prior's, 0 at new vertices,
+Who joins k hyperedges changes k columns of A, where their members are, and has a row of their own. With B+ = Q+ + W of
+the grown hypergraph, and x the mean that is known less the prior's, 0 at new vertices, let
 
-    Delta+ = Delta + sum over these e of (a_e a_e' - b_e b_e'),    B+ = Q+ + W,    r = W y - B+ x,
+    r = W y - B+ x:
 
-and r is next to nothing but within some hyperedges of the new vertex v. Its mean and variance come from two systems,
+it is next to nothing but within some hyperedges of the new vertex v. Its mean and variance come from two systems,
 
     B+ d = r,    B+ g = u_v,    mean x_v + g' r,    variance g_v,    u_v the unit vector.
 
@@ -13,10 +13,15 @@ Approximations that leave r_d and r_g of them give, with the preconditioner D in
 
     d_v + g' r_d + r_g' D^-1 r_d,    g_v + g' r_g + r_g' D^-1 r_g,
 
-whose errors r_g' (B+^-1 - D^-1) r_d and r_g' (B+^-1 - D^-1) r_g are products of what both leave: two digits of each
-give four. They are taken to be at most |r_g|' D^-1 |r_d|, in which no signs cancel, times what D^-1 B+ may be so badly
-conditioned by that this does not make up for it: its eigenvalues may be as small as 1 / (s D), but only few are. Both
-systems are solved on the vertices around v, hop by hop further, and on all vertices where that is not enough.
+whose errors are r_g' (B+^-1 - D^-1) r_d and the same with r_g for r_d. With l and h the smallest and the largest
+eigenvalue of D^-1 B+ they are at most
+
+    max(1 / l - 1, 1 - 1 / h) |r_g| |r_d|,    |r|^2 = r' D^-1 r:
+
+products of what both leave, so that two digits of each give four. h is at most ((c + 1) / c)^nu / (s D). Smooth
+functions have the smallest eigenvalues, and l is taken for what the smoothest has of it, on all vertices or around the
+new ones, whichever is smaller. Both systems are solved on the vertices around v, hop by hop further, and on all where
+that is not enough.
 """
 
 from __future__ import annotations
@@ -29,19 +34,37 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergauss.exceptions import ConvergenceError
-from hypergauss.solvers.markov.nearby import MOST_SOLVED, Change, Descent, Ground, Hops, Part, Place, Whole, inner
+from hypergauss.solvers.markov.nearby import MOST_SOLVED, Change, Ground, Hops
 from hypergauss.solvers.markov.options import Markov
+from hypergauss.solvers.markov.places import Descent, Part, Place, Whole, inner
 
 #: Largest nu of fields whose products reach no further than is looked at.
 MOST_NU = 3
 #: Hops that systems are first solved within.
-_FIRST_HOPS = 1
+_FIRST_HOPS = 2
 #: The share of all incidences that a part may read that is only looked at.
 _MOST_LOOKED_AT = 0.04
-#: Relative residuals at which systems of a part are left, times the root of the tolerance.
-_PART_MARGIN = 0.25
-#: How many times the root of the condition number must be for signs that cancel not to make up for it.
-_CANCELS = 5.0
+
+
+class _OnPart(NamedTuple):
+    """The right-hand sides of both systems on a part, and approximations that are nothing elsewhere."""
+
+    part: Part
+    sides: tuple[np.ndarray, ...]
+    systems: tuple[np.ndarray, ...]
+
+    def at(self, place: Place) -> Iterator[Descent]:
+        """Return both systems at a larger place."""
+        there = self.part.within(place)
+        for side, own, is_r in zip(self.sides, self.systems, (True, False), strict=True):
+            x = np.zeros((len(place.left), own.shape[1]))
+            x[there] = own
+            image = place.product_from(self.part, own, x) if isinstance(place, Whole) else place.product(x)
+            left = np.negative(image, out=image)
+            if is_r:  # elsewhere it is what was left before
+                left += place.left
+            left[there] += side - place.left[there] if is_r else side
+            yield Descent(place, x, left)
 
 
 class _Found(NamedTuple):
@@ -53,19 +76,24 @@ class _Found(NamedTuple):
     of_g: np.ndarray
     inverse: np.ndarray
 
+    @classmethod
+    def of(cls, of_d: Descent, of_g: Descent) -> _Found:
+        """Return what two descents have come to, and come to as they go on."""
+        return cls(of_d.x, of_g.x, of_d.left, of_g.left, of_d.place.inverse)
+
     @property
     def variance(self) -> tuple[np.ndarray, np.ndarray]:
-        """Variances, shape (m,), and bounds of their errors, signs aside."""
+        """Variances, shape (m,), and bounds of their errors but for the condition."""
         m = self.g.shape[1]
         squares = inner(self.of_g, self.inverse * self.of_g)
         return np.diagonal(self.g[-m:]) + inner(self.g, self.of_g) + squares, squares
 
     @property
     def shift(self) -> tuple[np.ndarray, np.ndarray]:
-        """How far means are from the prior's, shape (m, L), and the largest error of each, signs aside."""
+        """How far means are from the prior's, shape (m, L), and bounds of their errors but for the condition."""
         scaled, m = self.inverse * self.of_d, self.g.shape[1]
         found = self.d[-m:] + self.g.T @ self.of_d + self.of_g.T @ scaled
-        return found, (np.abs(self.of_g).T @ np.abs(scaled)).max(axis=1, initial=0.0)
+        return found, np.sqrt(np.outer(self.variance[1], inner(self.of_d, scaled)))
 
 
 class Newcomers:
@@ -84,93 +112,94 @@ class Newcomers:
     """
 
     def __init__(self, ground: Ground, memberships: sp.csr_array, edge_weights: np.ndarray, options: Markov) -> None:
-        self.ground, self.tolerance, self.max_steps = ground, options.tolerance, options.max_iterations
-        self._change = Change.of(ground.operator, memberships, edge_weights)
-        self._outputs = ground.left.shape[1]
-        self._enough = self.tolerance / max(1.0, np.sqrt(ground.free * ground.field.s) / _CANCELS)
-        self._wants_means = False
-        self._found = self._ever_better()
+        self.ground = ground
+        self._search = _Search(ground, Change.of(ground.operator, memberships, edge_weights), options)
+        self._found = self._search.ever_better()
         self._latest = next(self._found)
 
     @cached_property
     def mean(self) -> np.ndarray:
         """The mean of each, shape (m, L)."""
-        self._wants_means = True
+        self._search.wants_means = True
         while True:
             shift, error = self._latest.shift
-            if (error <= self._enough * np.sqrt(self._latest.variance[0])).all():
+            deviation = np.sqrt(np.maximum(self._latest.variance[0], 0.0))
+            if (error.max(axis=1, initial=0.0) <= self._search.enough * deviation).all():
                 return self.ground.level + shift
             self._latest = next(self._found)
 
     @cached_property
     def variance(self) -> np.ndarray:
         """The variance of each, shape (m,)."""
-        self._wants_means = False
+        self._search.wants_means = False
         while True:
             variance, error = self._latest.variance
-            if (error <= self._enough * variance).all():
+            if (error <= self._search.enough * variance).all():
                 return variance
             self._latest = next(self._found)
 
-    def _ever_better(self) -> Iterator[_Found]:
+
+class _Search:
+    """How approximations are found: it does not know its generator, so that memory is free once that is done with."""
+
+    def __init__(self, ground: Ground, change: Change, options: Markov) -> None:
+        self.ground, self.change, self.options = ground, change, options
+        self.wants_means = False
+        self._condition = ground.condition(slice(None))
+
+    @property
+    def enough(self) -> float:
+        """How small the bounds of errors have to be, relative to standard deviations of means and to variances."""
+        field = self.ground.field
+        return self.options.tolerance / max(self._condition - 1.0, 1.0 - field.s * self.ground.free / field.condition)
+
+    def ever_better(self) -> Iterator[_Found]:
         """Yield approximations by larger and larger parts, where what they leave is known at little cost; then by all.
 
         Of one on the vertices within some hops, nu more tell all that it leaves.
         """
-        ground, change, L = self.ground, self._change, self._outputs
-        around, hops = Hops(ground.operator, change.spots[: -change.num_new]), max(_FIRST_HOPS, ground.field.nu - 1)
-        last: tuple[Part, np.ndarray, np.ndarray] | None = None
+        ground, change = self.ground, self.change
+        around, hops = Hops(ground.operator, change.members), _FIRST_HOPS
+        if around.within(hops, MOST_SOLVED) is None:
+            hops = max(1, ground.field.nu - 1)
+        last: _OnPart | None = None
         while (members := around.within(hops, MOST_SOLVED)) is not None:
-            part = Part.of(ground, change, members)
-            rhs = self._right_sides(part, ground.left[members])
-            x = np.zeros_like(rhs) if last is None else last[0].embedded(last[1], part.members)
-            descent = Descent(part, x, rhs if last is None else rhs - part.product(x))
-            enough = _PART_MARGIN * np.sqrt(self.tolerance) * np.sqrt(inner(rhs, part.inverse * rhs))
-            while (descent.norms > enough).any():
-                descent.advance()
-            last = part, descent.x, rhs
+            part = Part(ground, change, members)
+            self._condition = max(self._condition, ground.condition(members))
+            sides = self._right_sides(part)
+            systems = self._begun(part, sides) if last is None else tuple(last.at(part))
+            for descent, side in zip(systems, sides, strict=True):
+                descent.go_on(np.sqrt(self.options.tolerance * inner(side, part.inverse * side)))
+            last = _OnPart(part, sides, tuple(descent.x for descent in systems))
             wider = around.within(hops + ground.field.nu, _MOST_LOOKED_AT)
             if wider is not None:
                 if len(wider) == len(members):  # there is no more
-                    yield from self._going_on(part, descent.x, descent.left)
-                place = Part.of(ground, change, wider)
-                x = part.embedded(descent.x, place.members)
-                left = self._right_sides(place, ground.left[wider]) - place.product(x)
-                yield _Found(x[:, :L], x[:, L:], left[:, :L], left[:, L:], place.inverse)
+                    yield from self._going_on(*systems)
+                yield _Found.of(*last.at(Part(ground, change, wider)))
             hops += max(1, hops // 2)
-        yield from self._on_all(last)
+        whole = Whole(ground, change)
+        yield from self._going_on(*(self._begun(whole, self._right_sides(whole)) if last is None else last.at(whole)))
 
-    def _on_all(self, last: tuple[Part, np.ndarray, np.ndarray] | None) -> Iterator[_Found]:
-        ground, L = self.ground, self._outputs
-        whole = Whole(ground, self._change)
-        if last is None:
-            rhs = self._right_sides(whole, ground.left)
-            x, left = np.zeros_like(rhs), rhs
-        else:
-            part, there = last[0], np.arange(len(whole.precision))
-            rhs, x = (part.embedded(block, there) for block in (last[2], last[1]))
-            elsewhere = np.ones(ground.operator.size, dtype=bool)
-            elsewhere[part.members[: -self._change.num_new]] = False
-            rhs[: ground.operator.size, :L][elsewhere] = ground.left[elsewhere]
-            left = rhs - np.hstack([whole.product(x[:, [j]]) for j in range(x.shape[1])])
-        yield from self._going_on(whole, x, left)
+    def _right_sides(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
+        """Return r, and unit vectors at the new vertices."""
+        units = np.zeros((len(place.left), self.change.num_new))
+        units[-self.change.num_new :] = np.eye(self.change.num_new)
+        return place.leftover(self.ground.powers), units
 
-    def _going_on(self, place: Place, x: np.ndarray, left: np.ndarray) -> Iterator[_Found]:
+    @staticmethod
+    def _begun(place: Place, sides: tuple[np.ndarray, ...]) -> tuple[Descent, ...]:
+        return tuple(Descent(place, np.zeros_like(side), side.copy()) for side in sides)
+
+    def _going_on(self, of_d: Descent, of_g: Descent) -> Iterator[_Found]:
         """Yield what each step of conjugate gradients comes to; of the system of means while these are asked for."""
-        outputs = slice(self._outputs), slice(self._outputs, None)
-        of_d, of_g = (Descent(place, x[:, some], left[:, some]) for some in outputs)
-        for _ in range(self.max_steps):
-            yield _Found(of_d.x, of_g.x, of_d.left, of_g.left, place.inverse)
-            for descent in (of_d, of_g) if self._wants_means else (of_g,):
+        found = _Found.of(of_d, of_g)
+        yield found
+        for _ in range(self.options.max_iterations):
+            for descent in (of_g, of_d) if self.wants_means else (of_g,):
                 descent.advance()
+                yield found
         raise ConvergenceError(
-            f"Predictions of new vertices did not settle within {self.max_steps} steps. Likely cause: a lengthscale so "
-            "large, or a noise variance so small beside the kernel's, that systems are ill-conditioned. Raise "
-            "`tolerance` or `max_iterations` of `Markov`, or `update` with the new vertices."
+            f"Predictions of new vertices did not settle within {self.options.max_iterations} steps. Likely cause: a "
+            "lengthscale so large, or a noise variance so small beside the kernel's, that systems are ill-conditioned. "
+            "Raise `tolerance` or `max_iterations` of `Markov`, or `update` with the new vertices."
         )
-
-    def _right_sides(self, place: Place, left: np.ndarray) -> np.ndarray:
-        """Return r and unit vectors at the new vertices, side by side."""
-        units = np.zeros((len(place.precision), self._change.num_new))
-        units[-self._change.num_new :] = np.eye(self._change.num_new)
-        return np.hstack([place.leftover(self.ground.powers, left), units])

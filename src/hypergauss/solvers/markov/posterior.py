@@ -11,8 +11,9 @@ import scipy.sparse as sp
 from hypergauss.kernels import Matern
 from hypergauss.operators import Block, LocalLaplacian, column_slices, scattered
 from hypergauss.solvers.markov.determinant import log_determinant
-from hypergauss.solvers.markov.nearby import Ground, nearly
+from hypergauss.solvers.markov.nearby import Ground
 from hypergauss.solvers.markov.newcomers import MOST_NU, Newcomers
+from hypergauss.solvers.markov.places import nearly
 from hypergauss.solvers.markov.system import System, Workspace
 from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
 from hypergauss.spectrum import MatrixFreeSpectrum

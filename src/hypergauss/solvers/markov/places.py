@@ -1,0 +1,219 @@
+r"""Systems of a Markov field on the vertices around some, or on all, of a hypergraph that has grown a little.
+
+With A+ the normalised incidence after new vertices have joined hyperedges, whose columns alone are other than in A,
+
+    Delta+ = I - A+ A+',    M+ = (c + Delta+) / c,    B+ = M+^nu / s + W.
+
+On the vertices within some hops products read but their memberships; on all vertices they need no copy of A.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from hypergauss.solvers.conjugate_gradients import NUMPY
+from hypergauss.solvers.markov.nearby import MOST_SOLVED, Change, Ground, Hops, Known
+
+#: Residuals that are this small beside the largest are not felt, others are met where they are if so few.
+_FELT, _FEW = 1e-3, 50
+#: Hops around these, and the relative residual of what is found there.
+_HOPS, _NEARLY = 3, 0.002
+
+
+class Place(ABC):
+    """B+ on some vertices inside, or on all, the new ones last.
+
+    Attributes
+    ----------
+    spots : array of int
+        Where the members of the hyperedges that are joined stand here.
+    """
+
+    def __init__(self, ground: Ground, change: Change, spots: np.ndarray, known: Known) -> None:
+        self.field, self.change, self.spots = ground.field, change, spots
+        self.precision, self.inverse, self.left = known
+
+    @abstractmethod
+    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+        """Return M+ X, put into ``out`` if that is given, which may be X."""
+
+    def product(self, X: np.ndarray) -> np.ndarray:
+        """Return B+ X."""
+        return self._product(X, self.power(X))
+
+    def _product(self, X: np.ndarray, image: np.ndarray) -> np.ndarray:
+        """Return B+ X from M+ X, in its place."""
+        for _ in range(self.field.nu - 1):
+            image = self.power(image, out=image)
+        image /= self.field.s
+        image += self.precision * X
+        return image
+
+    def leftover(self, powers: list[np.ndarray]) -> np.ndarray:
+        """Return r = W y - B+ x, what the mean that is known leaves of the grown system.
+
+        It is what it left of its own and (M^nu - M+^nu) x / s, from M^k x for k below nu on all vertices: this reaches
+        nu - 1 hops from the members of the hyperedges that are joined.
+        """
+        moved, m, c = np.zeros_like(self.left), self.change.num_new, self.field.c  # M+^k x - M^k x
+        for k, power in enumerate(powers):
+            moved = self.power(moved) if k else moved
+            at_members, at_new = self.change.difference(power[self.change.members])
+            moved[self.spots] += at_members / c
+            moved[len(moved) - m :] += at_new / c
+        return self.left - moved / self.field.s
+
+
+class Part(Place):
+    """M+ on some vertices, by the hyperedges that these share: right for what is zero but at the inner ones."""
+
+    def __init__(self, ground: Ground, change: Change, members: np.ndarray) -> None:
+        N, m = ground.operator.size, change.num_new
+        super().__init__(ground, change, np.searchsorted(members, change.members), ground.known(members, m))
+        self.members = np.append(members, np.arange(N, N + m))
+        self.edges, self._rows = _grown(ground.operator.parts[0][0][members], change)
+
+    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
+        c = self.field.c
+        image = self.from_edges(self.onto_edges(X))
+        image /= -c
+        return np.add(image, (1.0 + 1.0 / c) * X, out=image if out is None else out)
+
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:
+        """Return A+' X at the hyperedges that any of these vertices are in."""
+        return _by_columns(self._rows.T, X)
+
+    def from_edges(self, Z: np.ndarray) -> np.ndarray:
+        """Return A+ Z."""
+        return _by_columns(self._rows, Z)
+
+    def within(self, place: Place) -> np.ndarray:
+        """Return where these vertices stand at a larger place."""
+        return np.searchsorted(place.members, self.members) if isinstance(place, Part) else self.members
+
+
+class Whole(Place):
+    """B+ on all vertices."""
+
+    def __init__(self, ground: Ground, change: Change) -> None:
+        super().__init__(ground, change, change.members, ground.known_everywhere(change.num_new))
+        self._operator = ground.operator
+        # Getting memory anew takes as long as a pass over it, and is what a product would do most.
+        self._spare: np.ndarray | None = None
+
+    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
+        old, change = len(X) - self.change.num_new, self.change
+        on_edges = self._operator.onto_edges(X[:old], cores=1, out=self._spare)
+        on_edges[change.joined] = change.shrink * on_edges[change.joined] + change.own.T @ X[old:]
+        return self._from_edges(on_edges, X, out)
+
+    def product_from(self, part: Part, of_part: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Return B+ X for what is zero but on a part."""
+        on_edges = np.zeros((self._operator.parts[0][1].shape[0], X.shape[1]))
+        on_edges[part.edges] = part.onto_edges(of_part)
+        return self._product(X, self._from_edges(on_edges, X, None))
+
+    def _from_edges(self, on_edges: np.ndarray, X: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+        """Return M+ X from A+' X, in the place of which there is something else then."""
+        c, old, joined = self.field.c, len(X) - self.change.num_new, self.change.joined
+        image = np.empty_like(X) if out is None else out
+        image[old:] = (1.0 + 1.0 / c) * X[old:] - (self.change.own @ on_edges[joined]) / c
+        on_edges[joined] *= self.change.shrink
+        self._operator.from_edges(on_edges, -1.0 / c, (1.0 + 1.0 / c, X[:old]), cores=1, out=image[:old])
+        self._spare = on_edges
+        return image
+
+
+class Descent:
+    """Conjugate gradients that go on while they are asked to, x and what it leaves in place.
+
+    Each column is a system of its own.
+    """
+
+    def __init__(self, place: Place, x: np.ndarray, left: np.ndarray) -> None:
+        self.place, self.x, self.left = place, x, left
+
+    @cached_property
+    def _direction(self) -> np.ndarray:
+        return self.place.inverse * self.left
+
+    @cached_property
+    def _size(self) -> np.ndarray:
+        """The number r' D^-1 r of each column."""
+        return inner(self.left, self._direction)
+
+    def go_on(self, enough: np.ndarray) -> None:
+        """Take steps until the root of r' D^-1 r of each column is small enough."""
+        while (np.sqrt(self._size) > enough).any():
+            self.advance()
+
+    def advance(self) -> None:
+        """Take a step."""
+        direction, size = self._direction, self._size
+        image = self.place.product(direction)
+        step = size / _positive(inner(direction, image))
+        self.x += step * direction
+        image *= step
+        self.left -= image
+        towards = np.multiply(self.place.inverse, self.left, out=image)
+        self._size = inner(self.left, towards)
+        direction *= self._size / _positive(size)
+        direction += towards
+
+
+def inner(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Return the inner product of each column of one block with that of another, shape (m,)."""
+    return NUMPY.dot(X, Y)
+
+
+def _positive(squares: np.ndarray) -> np.ndarray:
+    return np.where(squares > 0, squares, np.inf)
+
+
+def nearly(ground: Ground) -> np.ndarray | None:
+    """Return nearly B^-1 r, inside, for what is left at few vertices, r = ``ground.left``, or None if these are many.
+
+    It is the solution on the vertices around them, from which conjugate gradients on all have less far to go.
+    """
+    size = np.abs(ground.left).max(axis=1)
+    felt = np.flatnonzero(size > _FELT * size.max())
+    members = None if len(felt) > _FEW else Hops(ground.operator, felt).within(_HOPS, MOST_SOLVED)
+    if members is None:
+        return None
+    members = np.union1d(members, felt)  # those without hyperedges too
+    part = Part(ground, Change.none(), members)
+    left = ground.left[members]
+    descent = Descent(part, np.zeros_like(left), left.copy())
+    descent.go_on(_NEARLY * np.sqrt(inner(left, part.inverse * left)))
+    found = np.zeros_like(ground.left)
+    found[members] = descent.x
+    return found
+
+
+def _grown(rows: sp.csr_array, change: Change) -> tuple[np.ndarray, sp.csr_array]:
+    """Return hyperedges that some vertices or new ones are in, and A+ on these vertices, the new ones last."""
+    is_met = np.zeros(rows.shape[1], dtype=bool)
+    is_met[rows.indices] = is_met[change.joined] = True
+    edges = np.flatnonzero(is_met)
+    place = np.empty(rows.shape[1], dtype=rows.indices.dtype)
+    place[edges] = np.arange(len(edges))
+    shrink = np.ones(len(edges))
+    shrink[place[change.joined]] = change.shrink[:, 0]
+    indices, own = place[rows.indices], change.own
+    arrays = (
+        np.concatenate([rows.data * shrink[indices], own.data]),
+        np.concatenate([indices, place[change.joined[own.indices]]]),
+        np.concatenate([rows.indptr, rows.indptr[-1] + own.indptr[1:]]),
+    )
+    return edges, sp.csr_array(arrays, shape=(rows.shape[0] + own.shape[0], len(edges)))
+
+
+def _by_columns(matrix: sp.sparray, X: np.ndarray) -> np.ndarray:
+    """Return a product: SciPy's kernel for one vector is quicker than that for several."""
+    if X.shape[1] == 1:
+        return (matrix @ X[:, 0])[:, None]
+    return np.stack([matrix @ column for column in X.T], axis=1)
