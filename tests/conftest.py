@@ -6,10 +6,14 @@ from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before anything imports NumPy
+# Programs of tests run a few times: making them fast costs more than they take.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
+
+gc.disable()  # until tests are collected: modules and tests stay to the end
 
 collect_ignore = ["references"]  # scripts that run in environments of their own
 
@@ -103,6 +107,7 @@ def pytest_collection_finish():
     """Leave modules and thousands of tests, which stay to the end, out of what the garbage collector looks through."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
