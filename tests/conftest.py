@@ -66,6 +66,7 @@ SLOW = (
     "tests/inference/test_propagation.py::test_coupled_evidence",
     "tests/inference/test_selection.py::test_an_exhausted",
     "tests/inference/test_variational_by_products.py",
+    "tests/inference/test_variational_of_parts.py::test_on_an_accelerator",
     "tests/io/test_hif.py::test_another_reader",
     "tests/io/test_hif.py::test_what_",
     "tests/learning/test_size_exponent.py::test_the_exponent_that_drew",
