@@ -139,7 +139,7 @@ def test_the_estimate_is_within_two_standard_errors(name):
     assert np.all(np.abs(np.mean(gradients, axis=0) - slopes) < 1.5 * spread + 0.02 * np.abs(slopes) + 0.1)
 
 
-@pytest.mark.parametrize("name", ["scaled"])
+@pytest.mark.parametrize("name", ["scaled", "relations"])
 def test_learning_ends_at_the_top_of_the_dense_evidence(name):
     model, observations = problem(name, 2 * SMALL, outputs=1)
     options = {"priors": {key: value for key, value in PRIORS.items() if key != "variance"}, "n_starts": 1}
