@@ -6,10 +6,14 @@ from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before anything imports NumPy
+# Programs of tests run a few times: making them fast costs more than they take.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
+
+gc.disable()  # until tests are collected: modules and tests stay to the end
 
 collect_ignore = ["references"]  # scripts that run in environments of their own
 
@@ -62,6 +66,7 @@ SLOW = (
     "tests/inference/test_propagation.py::test_coupled_evidence",
     "tests/inference/test_selection.py::test_an_exhausted",
     "tests/inference/test_variational_by_products.py",
+    "tests/inference/test_variational_of_parts.py::test_on_an_accelerator",
     "tests/io/test_hif.py::test_another_reader",
     "tests/io/test_hif.py::test_what_",
     "tests/learning/test_size_exponent.py::test_the_exponent_that_drew",
@@ -103,6 +108,7 @@ def pytest_collection_finish():
     """Leave modules and thousands of tests, which stay to the end, out of what the garbage collector looks through."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -26,7 +26,7 @@ def ratings(tmp_path):
 
 
 def test_what_was_rated_is_not_recommended(ratings, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(recommend, "KPMF", partial(recommend.KPMF, chains=2, warm_up=20, draws=20))
+    monkeypatch.setattr(recommend, "KPMF", partial(recommend.KPMF, chains=1, warm_up=10, draws=10))
     assert main(["recommend", "--ratings", str(ratings), "--user", "u0", "-n", "3", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["recommendations"]
     table = pd.read_csv(ratings)
@@ -105,7 +105,7 @@ def test_newcomers_get_their_lists_from_a_saved_model(ratings, newcomers, tmp_pa
 
 
 def test_files_need_no_options_and_it_says_what_it_understood(ratings, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(recommend, "KPMF", partial(recommend.KPMF, chains=2, warm_up=20, draws=20))
+    monkeypatch.setattr(recommend, "KPMF", partial(recommend.KPMF, chains=1, warm_up=10, draws=10))
     model = tmp_path / "m.hypergauss"
     assert main(["recommend", str(ratings), "--user", "u0", "--save", str(model)]) == 0
     said = capsys.readouterr()

@@ -165,7 +165,7 @@ CONTEXTS = {
     HypergraphGPRegressor: {
         "usual": {},
         "nothing learned": {"learn": False},
-        "products": {"solver": Iterative(tolerance=1e-9, n_probes=4, learning_tolerance=1e-2)},
+        "products": {"solver": Iterative(tolerance=1e-3, n_samples=4, n_probes=2, learning_tolerance=0.1)},
         "inducing vertices": {"inducing": 4, **UNSEARCHED},
         "covariates": {"covariates": X, **UNSEARCHED},
         "graph": {"H": H.clique_expansion()},

@@ -155,10 +155,11 @@ def test_classes_of_several_relations_and_of_a_standardised_kernel_are_told():
     other = make_planted_hypergraph(300, 250, 5, random_state=9).hypergraph
     labels = np.where(PLANTED.signal > 0, "a", "b")
     hidden = np.setdiff1d(np.arange(300), ROWS)
+    quick = {"solver": Markov(n_probes=4, n_samples=16)}
     for model in (
-        HypergraphGPClassifier({"own": H, "other": other}, solver="markov"),
-        HypergraphGPClassifier(H, standardised()),
-        HypergraphGPClassifier(H, standardised(), inference="one-hot"),
+        HypergraphGPClassifier({"own": H, "other": other}, **quick),
+        HypergraphGPClassifier(H, standardised(), **quick),
+        HypergraphGPClassifier(H, standardised(), inference="one-hot", **quick),
     ):
         model.fit(H.vertices[ROWS], labels[ROWS])
         assert model.solver_ == "markov"

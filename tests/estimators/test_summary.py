@@ -192,7 +192,7 @@ def test_draws_agree_with_a_fine_grid(problem, drawn):
     K = oracles.filtered(oracles.zhou_laplacian(H), lambda v: np.exp(-2 * np.log1p(9.0 * np.maximum(v, 0) / 4)))
     K = oracles.with_mean_variance(K, 1.0)
     scaled = (y - y.mean()) / y.std()
-    variances, noises = np.meshgrid(np.linspace(-4, 4, 61), np.linspace(-7, 2, 61), indexing="ij")
+    variances, noises = np.meshgrid(np.linspace(-4, 4, 41), np.linspace(-7, 2, 41), indexing="ij")
     log_weights, means = np.zeros(variances.shape), np.zeros((*variances.shape, 30))
     for at in np.ndindex(variances.shape):
         S = np.exp(variances[at]) * K[:20, :20] + np.exp(noises[at]) * np.eye(20)

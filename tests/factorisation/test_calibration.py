@@ -185,7 +185,7 @@ def test_a_sweep_leaves_parameters_and_ratings_distributed_as_they_were(graded, 
 
 def test_ranks_of_what_made_the_ratings_are_even_among_draws_of_a_chain(rng):
     """Simulation-based calibration, from the sampler's own start: among three draws there are four ranks."""
-    size, warm_up, draws, thin, ranks = 36, 25, 3, 10, []
+    size, warm_up, draws, thin, ranks = 24, 25, 3, 8, []
     for _ in range(size):
         truth, problem = rated(rng, graded=False)
         state, kept = gibbs.start(problem, rng), []

@@ -10,7 +10,7 @@ from tests.factorisation.problems import GRID, make_problem
 
 WARM_UP, CHAINS = 60, 2
 #: A sweep of the sampler under test takes four times as long as one of the other.
-OURS, THEIRS = 400, 1300
+OURS, THEIRS = 240, 800
 
 
 def dense_kernels(problem, side):

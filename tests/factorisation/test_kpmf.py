@@ -153,7 +153,7 @@ def test_predictions_stay_within_bounds():
 
 
 def test_grades_have_probabilities_and_thresholds_in_order():
-    model = quick(n_factors=4, likelihood="ordinal", draws=150, warm_up=200)
+    model = quick(n_factors=4, likelihood="ordinal", draws=80, warm_up=100)
     model.fit(USERS[KNOWN], ITEMS[KNOWN], GRADES[KNOWN])
     p = model.predict_proba(USERS[~KNOWN], ITEMS[~KNOWN])
     assert list(p.columns) == [1, 2, 3, 4, 5]
@@ -183,7 +183,7 @@ def test_a_relation_that_explains_the_ratings_gets_weight_and_helps_where_rating
         {f"n{k}": np.flatnonzero(rng.random(60) < 0.3).tolist() for k in range(3)}, vertices=range(60)
     )
     train = rng.random(len(user)) < 0.7
-    options = {"n_factors": 3, "chains": 1, "warm_up": 60, "draws": 40}
+    options = {"n_factors": 3, "chains": 1, "warm_up": 40, "draws": 20}
     plain = quick(**options).fit(user[train], item[train], ratings[train])
     informed = quick(**options, item_relations={"kind": kinds, "noise": noise})
     informed.fit(user[train], item[train], ratings[train])
@@ -527,7 +527,7 @@ def test_careless_raters_have_wider_intervals():
     seen = rng.random(len(user)) < 0.8
     std = {}
     for noise in ("individual", "common"):
-        model = KPMF(1, noise=noise, chains=2, warm_up=30, draws=50, kernel="independent", random_state=0)
+        model = KPMF(1, noise=noise, chains=1, warm_up=30, draws=50, kernel="independent", random_state=0)
         std[noise] = model.fit(user[seen], item[seen], values[seen]).predict(user[~seen], item[~seen], return_std=True)[
             1
         ]

@@ -118,7 +118,7 @@ def test_ranks_of_true_hyperparameters_are_uniform():
         return height
 
     ranks = []
-    for number in range(70):
+    for number in range(40):
         theta = rng.standard_normal(2)
         y = np.sqrt(variances(theta)) * rng.standard_normal(15)
         with warnings.catch_warnings():

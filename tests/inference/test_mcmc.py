@@ -71,7 +71,7 @@ def latent_model(likelihood, *, free=(), num_vertices=12, mean=0.0, **values):
 
 def draw(model, rows, y, **settings):
     """Return many draws, however alike neighbours are: their errors are measured."""
-    return sample_posterior(model, rows, y, **{"warm_up": 50, "thin": 1, "draws": 400, **settings})
+    return sample_posterior(model, rows, y, **{"warm_up": 50, "thin": 1, "draws": 250, **settings})
 
 
 def assert_agrees(draws, truth):
@@ -104,7 +104,7 @@ def test_a_vertex_observed_twice_has_one_latent():
     mean, covariance = oracles.posterior(model.kernel.gram(), rows, y[:, None], 0.3, np.zeros(1))
     drawn = draw(model, rows, y)
     assert drawn.rows.tolist() == [3, 8]
-    assert drawn.log_likelihood.shape == (4, 400, 3)
+    assert drawn.log_likelihood.shape == (4, 250, 3)
     assert_agrees(drawn.latents[..., 0], mean[[3, 8], 0])
     assert_agrees((drawn.latents[..., 0] - mean[[3, 8], 0]) ** 2, np.diag(covariance)[[3, 8]])
 

@@ -91,7 +91,7 @@ def test_variances_from_draws_are_chi_square_around_the_dense_ones(name):
 
 
 def test_joint_draws_have_the_posteriors_covariance():
-    case, size = PROBLEMS["covariates added"], 1000
+    case, size = PROBLEMS["covariates added"], 400
     mean, covariance = case.exact()
     rows = np.array([3, case.rows[0], 61, 3])
     draws = case.posterior("iterative").sample(rows, size, np.random.default_rng(0))
@@ -109,7 +109,7 @@ def test_joint_draws_have_the_posteriors_covariance():
 
 @pytest.mark.parametrize("name", ["several outputs", "repeated, different noise", "steep", "two relations"])
 def test_the_log_evidence_is_within_its_standard_error_and_unbiased(name):
-    case, seeds = PROBLEMS[name], 16
+    case, seeds = PROBLEMS[name], 10
     expected = case.log_evidence()
     found = [case.posterior(Iterative(n_probes=16, seed=s)).log_evidence_estimate for s in range(seeds)]
     errors = np.array([estimate.value - expected for estimate in found])

@@ -94,7 +94,7 @@ def test_noise_of_the_incidences_has_the_laplacian_for_its_covariance_exactly():
 @pytest.mark.parametrize("signs", [False, True])
 def test_noise_of_normal_numbers_and_of_signs_has_the_precision_for_its_covariance(nu, signs):
     operator = EXACT.source.multiplier()
-    field, count = Field.of(Matern(EXACT, nu, 2.0)), 20_000
+    field, count = Field.of(Matern(EXACT, nu, 2.0)), 5_000
     draws = FieldNoise(operator).draw(field, count, np.random.default_rng(3), signs=signs)
     Q = operator.leave(field.product(operator, operator.enter(np.eye(SIZE))))
     off = (draws @ draws.T / count - Q) / np.sqrt((Q**2 + np.outer(np.diag(Q), np.diag(Q))) / count)
