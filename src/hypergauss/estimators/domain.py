@@ -12,7 +12,7 @@ import pandas as pd
 from hypergauss import _checks
 from hypergauss.exceptions import DataWarning
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import locate, plain, unique_index
+from hypergauss.hypergraph.names import locate_vertices, plain, unique_index
 from hypergauss.kernels.covariates import check_covariates
 
 #: The name by which covariates stand beside relations.
@@ -78,13 +78,7 @@ class Domain(NamedTuple):
 
     def rows(self, names: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
         """Return the position of each named vertex."""
-        return locate(
-            self.vertices,
-            names,
-            argument=argument,
-            owner=f"the hypergraph ({len(self.vertices):,} vertices)",
-            cure="Add them with `Hypergraph.from_edges(..., vertices=...)`.",
-        )
+        return locate_vertices(self.vertices, names, argument=argument)
 
     def table(self, covariates: Any) -> np.ndarray:
         """Return covariates with one row a vertex, in the order of the vertices, each column standardised.

@@ -29,7 +29,7 @@ from hypergauss.estimators.summary import Summary, summarise
 from hypergauss.estimators.tasks import How
 from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.exceptions import LearningWarning
-from hypergauss.hypergraph.names import as_list, plain
+from hypergauss.hypergraph.names import as_list, locate_vertices, plain
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.learning.priors import LogNormal, check_priors
 from hypergauss.learning.search import Learned
@@ -249,7 +249,7 @@ class VertexEstimator(BaseEstimator):
 
     def _rows(self, X: Iterable[Any]) -> np.ndarray:
         check_is_fitted(self)
-        return Domain(self.vertices_, {}).rows(X)
+        return locate_vertices(self.vertices_, X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -15,7 +15,7 @@ from hypergauss.hypergraph.attributes import Attributes, copied
 from hypergauss.hypergraph.frozen import freeze, freeze_sparse
 from hypergauss.hypergraph.graph import Graph
 from hypergauss.hypergraph.memberships import Memberships
-from hypergauss.hypergraph.names import locate
+from hypergauss.hypergraph.names import locate, locate_vertices
 
 
 class Hypergraph:
@@ -205,13 +205,7 @@ class Hypergraph:
 
     def vertex_rows(self, vertices: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
         """Return the row of each named vertex; an unknown name is a `ValueError`."""
-        return locate(
-            self._vertices,
-            vertices,
-            argument=argument,
-            owner=f"the hypergraph ({self.num_vertices:,} vertices)",
-            cure="Add them with `Hypergraph.from_edges(..., vertices=...)`.",
-        )
+        return locate_vertices(self._vertices, vertices, argument=argument)
 
     # ---------------------------------------------------------------- as a container: vertices, as in a graph
 

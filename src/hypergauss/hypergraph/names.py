@@ -100,6 +100,17 @@ def locate(index: pd.Index, names: Iterable[Any], *, argument: str, owner: str, 
     return np.asarray(rows, dtype=np.int64)
 
 
+def locate_vertices(vertices: pd.Index, names: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
+    """Return the row of each named vertex of a hypergraph."""
+    return locate(
+        vertices,
+        names,
+        argument=argument,
+        owner=f"the hypergraph ({len(vertices):,} vertices)",
+        cure="Add them with `Hypergraph.from_edges(..., vertices=...)`.",
+    )
+
+
 def _index(values: Any, *, of: str) -> pd.Index:
     """Return an Index that keeps integers as integers and everything else as Python objects."""
     if isinstance(values, pd.RangeIndex):
