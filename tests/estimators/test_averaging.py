@@ -8,7 +8,7 @@ from hypergauss.estimators.averaging import Neighbour, average
 from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.tasks import GaussianTask, How
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
-from hypergauss.kernels import Matern, Standardised, Walk
+from hypergauss.kernels import Matern, ShapedWalk, Standardised, Walk
 from hypergauss.learning.curvature import curvature_at
 from hypergauss.learning.search import Penalised
 from hypergauss.solvers.sites import Observations
@@ -42,7 +42,7 @@ def over_a_grid(task, attempt, steps=25):
     model = attempt.learned.model
     objective = Penalised(task.objective(attempt.solver, model, None), model, task.priors_for(model))
     centre, limits = parameters.pack(model), parameters.bounds(model)
-    reach = 6 * np.sqrt(np.diag(curvature_at(objective, centre, limits).covariance))
+    reach = 6 * np.sqrt(np.diag(curvature_at(objective, centre, limits, widest=task.widest).covariance))
     axes = [np.linspace(c - r, c + r, steps) for c, r in zip(centre, reach, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
     points = points[((points > limits[:, 0]) & (points < limits[:, 1])).all(axis=1)]
@@ -85,6 +85,22 @@ def test_averages_are_nearly_those_of_a_fine_grid(outputs):
     assert np.allclose(own[1], variance, rtol=0.05)
     assert own[2] == pytest.approx(noise, abs=0.35 * spread)
     assert np.abs(own[1] / variance - 1).max() < 0.5 * np.abs(mode.variance(ASKED) / variance - 1).max()
+
+
+def test_what_measurements_say_nothing_of_is_averaged_over_as_its_prior_has_it():
+    """Of three measurements the last cosines of a filter cannot be told."""
+    rng = np.random.default_rng(0)
+    how = How("dense", None, {}, default_priors(1.0), True, 1, 200, 0, None)
+    task = GaussianTask(
+        Observations.of(ROWS[:3], rng.standard_normal((3, 1))), np.zeros(1), 1.0, noise_variance=0.1, how=how
+    )
+    part = ShapedWalk(Spectrum.of(H), fixed=("steps", "variance"))
+    attempt = task.learn(Standardised(part, level=1.0, fixed=("individuality", "evenness")))
+    found = average(task, attempt, [Neighbour(0.0, attempt.objective, attempt)], 80)
+    logs = np.log([point.attempt.learned.model.kernel.part.shape[-1] for point in found.points])
+    weights = np.array([point.weight for point in found.points])
+    assert found.effective_size > 50
+    assert weights @ (logs - weights @ logs) ** 2 == pytest.approx(default_priors(1.0)["shape"].spread ** 2, rel=0.2)
 
 
 def test_size_exponents_share_the_average_by_evidence_and_prior(task):

@@ -95,7 +95,7 @@ def curvature_of(task: Task, attempt: Attempt) -> Curvature:
     """Return the normal approximation of the hyperparameters around a mode."""
     model = attempt.learned.model
     evaluate = Penalised(task.objective(attempt.solver, model, attempt.learned.state), model, task.priors_for(model))
-    return curvature_at(evaluate, parameters.pack(model), parameters.bounds(model))
+    return curvature_at(evaluate, parameters.pack(model), parameters.bounds(model), widest=task.widest)
 
 
 def _moved(task: Task, attempt: Attempt, offset: np.ndarray, priors: Matched) -> tuple[Attempt, float]:

@@ -18,8 +18,6 @@ from scipy.special import ndtri
 _STEP = 0.03
 #: Coordinates nearer to a bound than this are held there.
 _AT_BOUND = 0.01
-#: The largest standard deviation of a direction: priors are no wider.
-_WIDEST = 2.0
 #: The same for standard errors, which say how flat the top is, and are compared with the priors' own.
 _FLATTEST = 10.0
 
@@ -55,7 +53,11 @@ class Curvature(NamedTuple):
 
 
 def curvature_at(
-    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]], centre: np.ndarray, limits: np.ndarray
+    value_and_gradient: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    centre: np.ndarray,
+    limits: np.ndarray,
+    *,
+    widest: float,
 ) -> Curvature:
     """Return the normal approximation of exp(value) around its top, from differences of gradients.
 
@@ -67,6 +69,8 @@ def curvature_at(
         The top.
     limits : array, shape (p, 2)
         The range of each coordinate; one that is at its bound is held.
+    widest : float
+        The largest standard deviation of a direction, also where the top is flat or rounding made a saddle of it.
     """
     size = len(centre)
     free = np.flatnonzero((centre - limits[:, 0] > _AT_BOUND) & (limits[:, 1] - centre > _AT_BOUND))
@@ -80,7 +84,7 @@ def curvature_at(
     if np.isfinite(H).all() and len(free):
         bend[np.ix_(free, free)] = (H + H.T) / 2
         values, vectors = np.linalg.eigh((H + H.T) / 2)
-        covariance = (vectors / np.maximum(values, _WIDEST**-2)) @ vectors.T
+        covariance = (vectors / np.maximum(values, widest**-2)) @ vectors.T
         # Cholesky's root: eigenvectors come with signs, and those of equal values with turns, that rounding decides,
         # so that points, and predictions, would depend on the order in which observations are given.
         root[free] = np.linalg.cholesky(covariance)
