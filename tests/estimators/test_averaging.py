@@ -5,12 +5,14 @@ import pytest
 
 from hypergauss import HypergraphGPClassifier, HypergraphGPRegressor, LogNormal, Spectrum, parameters
 from hypergauss.estimators.averaging import Neighbour, average
-from hypergauss.estimators.defaults import default_priors
+from hypergauss.estimators.defaults import default_class_priors, default_priors
+from hypergauss.estimators.latent_task import LatentTask
 from hypergauss.estimators.tasks import GaussianTask, How
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
 from hypergauss.kernels import Matern, ShapedWalk, Standardised, Walk
 from hypergauss.learning.curvature import curvature_at
 from hypergauss.learning.search import Penalised
+from hypergauss.likelihoods import Bernoulli, Poisson
 from hypergauss.solvers.sites import Observations
 from tests.hypergraphs import random_hypergraph
 
@@ -101,6 +103,19 @@ def test_what_measurements_say_nothing_of_is_averaged_over_as_its_prior_has_it()
     weights = np.array([point.weight for point in found.points])
     assert found.effective_size > 50
     assert weights @ (logs - weights @ logs) ** 2 == pytest.approx(default_priors(1.0)["shape"].spread ** 2, rel=0.2)
+
+
+@pytest.mark.parametrize(("likelihood", "widest"), [(Bernoulli("probit"), 1.0), (Poisson(), 2.0)])
+def test_averages_of_classes_stay_nearer_to_the_mode_than_those_of_counts(likelihood, widest):
+    """Of a filter's shape three labels or counts say next to nothing, and its prior is wider than both."""
+    how = How("dense", None, {}, default_class_priors(), True, 1, 200, 0, None)
+    task = LatentTask(likelihood, ROWS[:3], np.array([0.0, 1.0, 0.0]), inference="ep", batch_size=None, how=how)
+    part = ShapedWalk(Spectrum.of(H), fixed=("steps",))
+    attempt = task.learn(Standardised(part, level=1.0, fixed=("individuality", "evenness")))
+    spreads = np.sqrt(
+        np.linalg.eigvalsh(average(task, attempt, [Neighbour(0.0, 0.0, attempt)], 8).curvature.covariance)
+    )
+    assert spreads.max() == pytest.approx(widest)
 
 
 def test_size_exponents_share_the_average_by_evidence_and_prior(task):

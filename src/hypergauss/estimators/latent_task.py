@@ -27,7 +27,7 @@ from hypergauss.inference.variational_of_parts import JointVariational
 from hypergauss.kernels import Kernel
 from hypergauss.learning.objective import Objective
 from hypergauss.learning.priors import match_priors
-from hypergauss.likelihoods import Likelihood, MultinomialProbit, as_classification
+from hypergauss.likelihoods import Classification, Likelihood, MultinomialProbit, as_classification
 from hypergauss.solvers.base import ExactSolver, Solver
 from hypergauss.solvers.choose import solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
@@ -36,6 +36,9 @@ from hypergauss.solvers.markov.solver import JointSolver, MarkovSolver
 INFERENCES = ("ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc")
 #: Those that take labels as measurements.
 MEASURED = ("dirichlet", "one-hot")
+#: The largest standard deviation of a direction for labels, which say little of most hyperparameters: spread over all
+#: that the priors leave open, probabilities are timid.
+WIDEST_OF_CLASSES = 1.0
 _OBJECTIVES: dict[str, type[SiteObjective]] = {
     "ep": PropagationObjective,
     "variational": VariationalObjective,
@@ -78,6 +81,8 @@ class LatentTask(Task):
         super().__init__(rows, how)
         self.likelihood, self.y = likelihood, np.asarray(y, dtype=np.float64)
         self.inference, self.batch_size = inference, batch_size
+        if isinstance(likelihood, Classification):
+            self.widest = WIDEST_OF_CLASSES
         if inference == "laplace":
             check_mode(likelihood)
         if inference in MEASURED:

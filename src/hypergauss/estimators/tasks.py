@@ -80,7 +80,7 @@ class Task(ABC):
     fine_gain: ClassVar[float] = 1e-4
     #: The largest standard deviation of a direction, in logarithms of hyperparameters, around the mode that averages
     #: are taken around: an approximate evidence is trusted less far from it than the priors reach.
-    widest: ClassVar[float] = 2.0
+    widest: float = 2.0
     #: Whether a posterior needs nothing that an evaluation of the objective would find, such as sites.
     conditions_at_once: ClassVar[bool] = False
 
@@ -235,7 +235,7 @@ class GaussianTask(Task):
     """
 
     coarse_gain: ClassVar[float] = 1e-3
-    widest: ClassVar[float] = 3.0  # of the widest default priors, which is what is left where data say nothing
+    widest: float = 3.0  # of the widest default priors, which is what is left where data say nothing
     conditions_at_once: ClassVar[bool] = True
 
     def __init__(
