@@ -155,8 +155,9 @@ def test_a_gaussian_likelihood_by_propagation_is_exact_regression():
 
 def test_a_gaussian_likelihood_in_large_units_is_learned_as_the_exact_one_is():
     y = 1e8 + 1e7 * F[TRAIN] + 3e6 * RNG.standard_normal(28)
-    exact = quick(kernel="walk", integrate=False).fit(TRAIN, y)
-    sites = quick(kernel="walk", integrate=False, likelihood=Gaussian(1e13)).fit(TRAIN, y)
+    options = {"kernel": "walk", "integrate": False, "n_starts": 3}  # one start may end where a step gains little
+    exact = quick(**options).fit(TRAIN, y)
+    sites = quick(**options, likelihood=Gaussian(1e13)).fit(TRAIN, y)
     assert sites.log_marginal_likelihood_ == pytest.approx(exact.log_marginal_likelihood_, abs=0.05)
     assert np.allclose(sites.predict(TEST), exact.predict(TEST), atol=0.05 * 1e7)
 

@@ -61,7 +61,7 @@ def test_standard_errors_are_those_of_the_curvature_that_averages_use(problem):
             for i in steps
         ]
     )
-    precisions = np.array([1 / 0.5**2, 1.0, 1 / 1.5**2, 1 / 3.0**2, 1.0])  # of the priors
+    precisions = np.array([1 / 0.5**2, 1.0, 1 / 1.5**2, 1 / 2.0**2, 1.0])  # of the priors
     expected = np.linalg.inv(np.diag(precisions[free]) - bend / (4 * 0.01**2))
     # Differences of gradients are taken over 0.03, to one side.
     assert np.allclose(found.to_numpy()[np.ix_(free, free)], expected, rtol=0.1, atol=0.05 * np.abs(expected).max())

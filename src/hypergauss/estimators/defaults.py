@@ -19,7 +19,9 @@ _SHAPES = {
     "steps": LogNormal(2.0, 1.0),
     "shape": LogNormal(1.0, 3.0),
     "individuality": LogNormal(1.0, 1.5),
-    "activity": LogNormal(0.01, 3.0),  # as a rule the number of memberships says little by itself, at times nearly all
+    # As a rule the number of memberships says little by itself. Variances hold the mean of activity, which is
+    # exp(spread^2 / 2) medians: with a spread of 3 ninety, of what vertices that are equally active say nothing of.
+    "activity": LogNormal(0.01, 2.0),
     "lengthscale": LogNormal(5.0, 1.5),
     "angle": LogNormal(1.0, 1.0),  # in radians: rows that share nothing are pi / 2 apart
     "beta": LogNormal(5.0, 1.5),
@@ -40,9 +42,15 @@ def default_priors(unit: float) -> dict[str, LogNormal]:
 def default_class_priors() -> dict[str, LogNormal]:
     """Return the priors for classes: latent functions relative to noise of variance 1, by far the larger as a rule.
 
-    The share of labels that are wrong, where a likelihood has one, is around the paper's 1e-3.
+    The share of labels that are wrong, where a likelihood has one, is around the paper's 1e-3. At times the number of
+    memberships says nearly all of a class, and probabilities bear an activity that is far too large.
     """
-    return {**_SHAPES, "variance": LogNormal(CLASS_VARIANCE, 2.0), "epsilon": LogNormal(1e-3, 1.0)}
+    return {
+        **_SHAPES,
+        "activity": LogNormal(0.01, 3.0),
+        "variance": LogNormal(CLASS_VARIANCE, 2.0),
+        "epsilon": LogNormal(1e-3, 1.0),
+    }
 
 
 def default_count_priors() -> dict[str, LogNormal]:
