@@ -37,7 +37,7 @@ _FIELD_ESTIMATES, _FIELD_COLUMNS, _FIELD_PRODUCTS = 10, 6, 60
 _HELD_OUT_ESTIMATES, _HELD_OUT_PRODUCTS = 5, 110
 #: Evaluations where there are features beside a field, each of whose systems solves for every feature once; blocks of
 #: vertices by features that solves of a system have at work, and that a system keeps.
-_FEATURED_ESTIMATES, _FEATURED_BLOCKS, _KEPT_BLOCKS = 10, 9, 3
+_FEATURED_ESTIMATES, _FEATURED_BLOCKS, _KEPT_BLOCKS = 10, 14, 3
 #: Columns of labels, relative to those of measurements: sites move between estimates.
 _OF_SITES = 1.4
 
@@ -163,7 +163,7 @@ def markov_cost(relations: Relations, options: Markov, work: Work, num_features:
             products = _HELD_OUT_PRODUCTS * work.num_classes * _label_solves(work)
         products += _HELD_OUT_PRODUCTS * num_features * _featured_systems(work)
         seconds += products * (nnz + 2 * N) / (_INCIDENCES_A_SECOND * num_cores())
-        kept = num_held_out_folds(work.num_sites) if work.num_classes else 1
+        kept = num_held_out_folds(work.num_sites) if work.num_classes else 3  # two of an estimate, and the posterior's
         memory += 120.0 * nnz + N * 8.0 * (16 * 12 + (_FEATURED_BLOCKS + _KEPT_BLOCKS * kept) * num_features)
     if work.kind != "gaussian" and not work.num_classes:
         seconds *= _OF_SITES * work.num_latents
