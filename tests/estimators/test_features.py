@@ -8,7 +8,8 @@ import scipy.sparse as sp
 import hypergauss as hg
 from hypergauss.estimators.domain import COVARIATES, SMOOTHED, Domain
 from hypergauss.estimators.features import _RESTART, are_many, feature_kernels
-from hypergauss.kernels import Components, Linear
+from hypergauss.kernels import Components, Linear, Matern
+from hypergauss.solvers import choose
 
 pytestmark = pytest.mark.usefixtures("few_points")
 
@@ -93,3 +94,51 @@ def test_few_columns_are_measurements_and_kernels_are_taken_as_they_are():
 def test_bad_features_are_named_with_their_rule(given, error, message):
     with pytest.raises(error, match=message):
         hg.HypergraphGPClassifier(H, covariates=given).fit(H.vertices[:10], LABELS)
+
+
+@pytest.fixture
+def products_only(monkeypatch):
+    """Let a decomposition of 1,000 vertices take too much memory, and systems with some features not."""
+    monkeypatch.setattr(choose, "memory_limit", lambda: 3e7)
+
+
+def planted_words(seed=0, num_vertices=1000):
+    planted = hg.datasets.make_planted_hypergraph(num_vertices, num_vertices, random_state=seed)
+    rng = np.random.default_rng(seed)
+    classes = np.unique(planted.communities, return_inverse=True)[1]
+    likely = 0.02 + 0.2 * (rng.random((classes.max() + 1, 150)) < 0.1)
+    words = sp.csr_array((rng.random((num_vertices, 150)) < likely[classes]) * 1.0)
+    return planted.hypergraph, words, classes, rng.permutation(num_vertices)
+
+
+@pytest.mark.usefixtures("products_only")
+def test_where_eigenvectors_do_not_fit_words_stand_beside_a_markov_field():
+    H, words, classes, order = planted_words()
+    seen, unseen = order[:80], order[80:]
+    accuracy, density = [], []
+    for covariates in (None, words):
+        model = hg.HypergraphGPClassifier(H, covariates=covariates).fit(seen, classes[seen])
+        assert model.solver_ == "markov"
+        proba = model.predict_proba(unseen)
+        accuracy.append((model.classes_[proba.argmax(axis=1)] == classes[unseen]).mean())
+        density.append(np.log(proba[np.arange(len(unseen)), classes[unseen]]).mean())
+    assert accuracy[1] > accuracy[0]
+    assert density[1] > density[0]
+    assert model.elbo_trace_[-1] > model.elbo_trace_[0] + 1.0  # learning goes somewhere
+
+
+@pytest.mark.usefixtures("products_only")
+def test_measurements_with_words_are_a_markov_field_and_components_as_well():
+    H, words, classes, order = planted_words()
+    model = hg.HypergraphGPRegressor(H, covariates=words, learn=False).fit(order[:80], 1.0 * classes[order[:80]])
+    assert model.solver_ == "markov"
+    by_name = dict(zip(model.relation_weights_, model.kernel_.terms, strict=True))
+    assert by_name[COVARIATES].rank == by_name[SMOOTHED].rank == 50
+    # The same model, from the dense covariance.
+    field, *featured = model.kernel_.terms
+    matern = Matern(hg.Spectrum.of(H), field.nu, lengthscale=field.lengthscale, variance=field.variance)
+    K, seen = sum(term.gram() for term in (matern, *featured)), order[:80]
+    A = K[np.ix_(seen, seen)] + model.noise_variance_ * np.eye(80)
+    mean = float(model.hyperparameters_["mean"][0])
+    exact = mean + K[:, seen] @ np.linalg.solve(A, classes[seen] - mean)
+    assert np.allclose(model.predict(H.vertices), exact, atol=1e-4)

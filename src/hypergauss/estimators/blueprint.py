@@ -85,8 +85,8 @@ class Blueprint(NamedTuple):
         domain = Domain.of(H)
         _checks.one_of("combine", combine, COMBINATIONS)
         fixed = ("variance",) if combine == "product" else ()
-        sides = _covariate_kernels(domain, covariates, fixed, by_angles=work.kind == "one-hot")
         if isinstance(kernel, Kernel):
+            sides = _covariate_kernels(domain, covariates, fixed, by_angles=work.kind == "one-hot")
             given = _combine({"hypergraph": kernel}, sides, combine)
             return cls._with_kernel(domain, given, size_exponent, rank)
         name = None if kernel is None else _checks.one_of("kernel", kernel, tuple(KERNELS))
@@ -101,20 +101,29 @@ class Blueprint(NamedTuple):
         if not (laplacian is None or isinstance(laplacian, str)):
             hypergraphs = ()  # a matrix has no hyperedges to weigh
             _check_single(domain, size_exponent)
-        plan = plan_solver(
-            domain.relations,
-            work,
-            solver=solver,
-            rank=rank,
-            needs_eigenvectors=needs_eigenvectors
-            or size_exponent == "learn"
-            or _are_beyond_products(sides, combine, len(domain.relations)),
-            is_dense=any(side.rank is None for side in sides.values()),
-            num_features=sum(side.rank or 0 for side in sides.values()),
-            is_field=_is_field(domain, name, sides, solver, laplacian, combine),
-            searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
-            is_full=laplacian not in (None, "zhou") if isinstance(laplacian, str | None) else True,
-        )
+        has_many = are_many(covariates)
+
+        def planned(sides: Mapping[str, Kernel]) -> Plan:
+            return plan_solver(
+                domain.relations,
+                work,
+                solver=solver,
+                rank=rank,
+                needs_eigenvectors=needs_eigenvectors
+                or size_exponent == "learn"
+                or _are_beyond_products(sides, combine, len(domain.relations)),
+                is_dense=any(side.rank is None for side in sides.values()),
+                num_features=sum(side.rank or 0 for side in sides.values()),
+                is_field=_is_field(domain, name, sides, solver, laplacian, combine, has_many=has_many),
+                searched=None if size_exponent == "auto" else hypergraphs if size_exponent == "learn" else (),
+                is_full=laplacian not in (None, "zhou") if isinstance(laplacian, str | None) else True,
+            )
+
+        # Many features are fewer beside a field. Whether there is one is settled by what the relations take alone.
+        by_angles = work.kind == "one-hot"
+        beside_field = has_many and combine == "sum" and not by_angles and planned({}).uses_field
+        sides = _covariate_kernels(domain, covariates, fixed, by_angles=by_angles, beside_field=beside_field)
+        plan = planned(sides)
         searched: tuple[str, ...] = ()
         value = 0.0
         if isinstance(size_exponent, str):
@@ -166,7 +175,7 @@ class Blueprint(NamedTuple):
     @property
     def is_markov(self) -> bool:
         """Whether the kernel is a Markov field, whose smoothness is chosen."""
-        return self.plan is not None and self.plan.is_iterative and self.plan.is_markov
+        return self.plan is not None and self.plan.uses_field
 
     def fields_at(self, exponents: Mapping[str, float | None]) -> list[Kernel]:
         """Return the kernel of each smoothness that may be chosen, the first to be tried first."""
@@ -228,22 +237,31 @@ def _check_single(domain: Domain, size_exponent: float | str) -> None:
 
 
 def _is_field(
-    domain: Domain, name: str | None, sides: Mapping[str, Kernel], solver: Choice, laplacian: Any, combine: str
+    domain: Domain,
+    name: str | None,
+    sides: Mapping[str, Kernel],
+    solver: Choice,
+    laplacian: Any,
+    combine: str,
+    *,
+    has_many: bool,
 ) -> bool:
     """Return whether products may be those of a Markov field: of one relation, by a kernel that leaves it open.
 
     A kernel that is named is taken at its word, unless the Markov solver is, which then has to be able to. It adds
-    several relations and covariates with features too, where it is asked to.
+    several relations and covariates with features too, where it is asked to or features are many: by covariances,
+    learning with these does not end.
     """
     asked = check_solver(solver) == "markov"
     is_zhou = laplacian is None or (isinstance(laplacian, str) and laplacian == "zhou")
     is_single = len(domain.relations) == 1 and not sides
     adds = combine == "sum" and all(side.rank is not None and side.has_uniform_remainder for side in sides.values())
-    fits = (is_single or (asked and adds)) and name in (None, "auto", "matern") and is_zhou
+    fits = (is_single or ((asked or has_many) and adds)) and name in (None, "auto", "matern") and is_zhou
     if asked and not fits:
+        has_covariates = bool(sides) or has_many
         raise ValueError(
             "`solver='markov'` is for Zhou's Laplacian of hypergraphs and covariates with few features, added, with "
-            f"`kernel` 'auto' or 'matern'. Got {len(domain.relations)} relation(s), {'' if sides else 'no '}"
+            f"`kernel` 'auto' or 'matern'. Got {len(domain.relations)} relation(s), {'' if has_covariates else 'no '}"
             f"covariates, combine={combine!r}, kernel {name!r} and {'its' if is_zhou else 'another'} Laplacian. Use "
             "`covariates=Linear(X)` for a linear effect, or `solver='iterative'`."
         )
@@ -275,7 +293,7 @@ def _added(terms: dict[str, Kernel]) -> Kernel:
 
 
 def _covariate_kernels(
-    domain: Domain, covariates: Any, fixed: tuple[str, ...], *, by_angles: bool
+    domain: Domain, covariates: Any, fixed: tuple[str, ...], *, by_angles: bool, beside_field: bool = False
 ) -> dict[str, Kernel]:
     """Return what covariates add to a model: nothing, a kernel that is given, that of a few columns, those of many."""
     if covariates is None:
@@ -288,14 +306,14 @@ def _covariate_kernels(
             )
         return {COVARIATES: covariates}
     if are_many(covariates):
-        return feature_kernels(domain, covariates, fixed, by_angles=by_angles)
+        return feature_kernels(domain, covariates, fixed, by_angles=by_angles, beside_field=beside_field)
     table = domain.table(covariates)
     # Rows of p standardised columns are some sqrt(2 p) apart. One lengthscale for all columns: with one a column, a
     # few hundred observations are fitted too closely (`SquaredExponential(X, lengthscale=[...])` asks for that).
     return {COVARIATES: SquaredExponential(table, math.sqrt(table.shape[1]), fixed=fixed)}
 
 
-def _are_beyond_products(sides: dict[str, Kernel], combine: str, num_relations: int) -> bool:
+def _are_beyond_products(sides: Mapping[str, Kernel], combine: str, num_relations: int) -> bool:
     """Return whether covariates join in a way that products with Laplacians cannot follow, and eigenvectors can."""
     return any(side.rank is None for side in sides.values()) or (
         bool(sides) and combine == "product" and num_relations > 1

@@ -18,6 +18,9 @@ from hypergauss.kernels.components import principal_components, unit_rows
 MANY = 100
 #: Directions that features are known by before they are smoothed, and components of each kernel.
 _DIRECTIONS, _COMPONENTS = 500, 250
+#: The same beside a Markov field, which meets every component in every system. Of 3,000 vertices with 2,000 words that
+#: were simulated 50 components told as much of classes as 250, in a fifth of the time, and 20 a little less.
+_FEW_DIRECTIONS, _FEW_COMPONENTS = 200, 50
 #: Where a walk stops before each step, and how steeply components count before it is learned. Of five restarts and four
 #: numbers of steps tried on splits of Cora that no study reports.
 _RESTART, _STEPS = 0.4, 2.0
@@ -36,7 +39,12 @@ def are_many(covariates: Any) -> bool:
 
 
 def feature_kernels(
-    domain: Domain, covariates: Any, fixed: tuple[str, ...] = (), *, by_angles: bool = False
+    domain: Domain,
+    covariates: Any,
+    fixed: tuple[str, ...] = (),
+    *,
+    by_angles: bool = False,
+    beside_field: bool = False,
 ) -> dict[str, Kernel]:
     r"""Return a kernel of features as they are, and one of features smoothed over the relations.
 
@@ -45,8 +53,8 @@ def feature_kernels(
         sum over k of restart (1 - restart)^k P^k X,
 
     once more of unit length. By their angles (`UnitRows`), for as many labels as a dense solver serves; or by principal
-    components (`Components`), from which a kernel of low rank is made, X then in its leading directions. Each has its
-    variance and its angle or steps, which are learned.
+    components (`Components`), from which a kernel of low rank is made, X then in its leading directions, of lower rank
+    beside a Markov field. Each has its variance and its angle or steps, which are learned.
     """
     X = unit_rows(_aligned(domain, covariates))
     relations = list(domain.relations.values())
@@ -55,14 +63,15 @@ def feature_kernels(
         dense = X.toarray() if sp.issparse(X) else X
         smoothed = where_walks_stop(relations, dense, _RESTART)
         return {COVARIATES: UnitRows(X, fixed=fixed), SMOOTHED: UnitRows(smoothed, fixed=fixed)}
-    directions, squares = principal_components(X, _DIRECTIONS, centred=False)
+    known_by, most = (_FEW_DIRECTIONS, _FEW_COMPONENTS) if beside_field else (_DIRECTIONS, _COMPONENTS)
+    directions, squares = principal_components(X, known_by, centred=False)
     if not len(squares):
         _check_told_apart(X)
     Z = directions * np.sqrt(squares)
     parts = {COVARIATES: X if by_angles else Z, SMOOTHED: where_walks_stop(relations, Z, _RESTART)}
     if by_angles:
         return {name: UnitRows(part, fixed=fixed) for name, part in parts.items()}
-    return {name: Components.of(part, most=_COMPONENTS, steps=_STEPS, fixed=fixed) for name, part in parts.items()}
+    return {name: Components.of(part, most=most, steps=_STEPS, fixed=fixed) for name, part in parts.items()}
 
 
 def _check_told_apart(X: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hypergauss import _checks
 from hypergauss.exceptions import InsufficientMemoryError
-from hypergauss.kernels import Kernel
+from hypergauss.kernels import Components, Kernel, Sum
 from hypergauss.learning.search import Learned, maximise
 from hypergauss.solvers.base import GaussianModel, Posterior, Prior, Solver
 from hypergauss.solvers.costs import (
@@ -136,7 +136,13 @@ def _is_markov(kernel: Kernel, *, learns: bool) -> bool:
     """Return whether a kernel's precision takes fewer products than its covariance: nu, not a polynomial's degree."""
     if needs_fields(kernel):  # which have no covariance that products could follow
         return True
-    return is_field(kernel, learns=learns) and Field.of(kernel).nu <= max(SMOOTHNESSES)
+    terms = kernel.terms if isinstance(kernel, Sum) else (kernel,)
+    fields = [term for term in terms if not isinstance(term, Components)]
+    # With many features beside them covariances take far more products; without, they add fields as quickly.
+    is_simplest = len(fields) == 1 if len(fields) == len(terms) else bool(fields)
+    return is_simplest and all(
+        is_field(term, learns=learns) and Field.of(term).nu <= max(SMOOTHNESSES) for term in fields
+    )
 
 
 def check_solver(solver: object) -> str:
@@ -182,6 +188,11 @@ class Plan(NamedTuple):
     iterative: Cost
     work: Work
     is_markov: bool = False
+
+    @property
+    def uses_field(self) -> bool:
+        """Whether a Markov field is what was chosen."""
+        return self.is_iterative and self.is_markov
 
     @property
     def chosen(self) -> Cost:
@@ -259,7 +270,7 @@ def plan_solver(
     is_markov = asked == "markov" or (asked == "auto" and is_field)
     options = solver if isinstance(solver, Markov) else Markov()
     cost = (
-        markov_cost(relations, options, work)
+        markov_cost(relations, options, work, num_features)
         if is_markov
         else iterative_cost(relations, iterative_options(solver), work)
     )

@@ -35,6 +35,9 @@ _PRODUCTS = 140
 _FIELD_ESTIMATES, _FIELD_COLUMNS, _FIELD_PRODUCTS = 10, 6, 60
 #: Of labels as zeros and ones: evaluations with slopes, each of two columns a class and fold, and products of a column.
 _HELD_OUT_ESTIMATES, _HELD_OUT_PRODUCTS = 5, 110
+#: Evaluations where there are features beside a field, each of whose systems solves for every feature once; blocks of
+#: vertices by features that solves of a system have at work, and that a system keeps.
+_FEATURED_ESTIMATES, _FEATURED_BLOCKS, _KEPT_BLOCKS = 10, 14, 3
 #: Columns of labels, relative to those of measurements: sites move between estimates.
 _OF_SITES = 1.4
 
@@ -149,7 +152,7 @@ def iterative_cost(relations: Relations, options: Iterative, work: Work) -> Cost
     return Cost(seconds, memory)
 
 
-def markov_cost(relations: Relations, options: Markov, work: Work) -> Cost:
+def markov_cost(relations: Relations, options: Markov, work: Work, num_features: int = 0) -> Cost:
     """Return the cost of learning with probes, one exact solve, and draws for standard deviations."""
     seconds = memory = 0.0
     for relation in relations.values():
@@ -158,8 +161,10 @@ def markov_cost(relations: Relations, options: Markov, work: Work) -> Cost:
         products = _FIELD_PRODUCTS * (learning + options.n_samples)
         if work.num_classes:
             products = _HELD_OUT_PRODUCTS * work.num_classes * _label_solves(work)
+        products += _HELD_OUT_PRODUCTS * num_features * _featured_systems(work)
         seconds += products * (nnz + 2 * N) / (_INCIDENCES_A_SECOND * num_cores())
-        memory += 120.0 * nnz + N * 8.0 * 16 * 12
+        kept = num_held_out_folds(work.num_sites) if work.num_classes else 3  # two of an estimate, and the posterior's
+        memory += 120.0 * nnz + N * 8.0 * (16 * 12 + (_FEATURED_BLOCKS + _KEPT_BLOCKS * kept) * num_features)
     if work.kind != "gaussian" and not work.num_classes:
         seconds *= _OF_SITES * work.num_latents
     return Cost(seconds, memory)
@@ -169,6 +174,13 @@ def _label_solves(work: Work) -> int:
     """Return the solves of each class: those of learning, of the temperature, and of the labels all together."""
     folds = num_held_out_folds(work.num_sites)
     return (2 * _HELD_OUT_ESTIMATES * folds if work.learns else 0) + folds + 1
+
+
+def _featured_systems(work: Work) -> int:
+    """Return the systems that learning and conditioning solve for all features: one a fold, or two an estimate."""
+    folds = num_held_out_folds(work.num_sites) if work.num_classes else 1
+    learning = folds if work.num_classes else 2
+    return (_FEATURED_ESTIMATES * learning if work.learns else 0) + folds + 1
 
 
 def _decomposition(relation: Hypergraph | Graph, rank: int | None, *, is_full: bool) -> tuple[int, Cost]:
