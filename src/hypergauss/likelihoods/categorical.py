@@ -208,7 +208,7 @@ def _on_lattice(mean: np.ndarray, variance: np.ndarray, spread: float) -> _LogSu
 def _largest(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return the probability that the latent of each vertex's label is its largest, by quadrature over that latent."""
     at = _own_first(mean, label)
-    return _below(mean[at].T, _spread(variance[at].T))[0].prod(axis=0) @ hermite()[1]
+    return _below(mean.take(at), _spread(variance.take(at)))[0].prod(axis=0) @ hermite()[1]
 
 
 def _spread(variance: np.ndarray) -> np.ndarray:
@@ -230,8 +230,8 @@ def _largest_with_slopes(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the same and its slopes in means and variances, (n, C)."""
     at = _own_first(mean, label)
-    std = _spread(variance[at].T)
-    below, x = _below(mean[at].T, std)
+    std = _spread(variance.take(at))
+    below, x = _below(mean.take(at), std)
     z, weights = hermite()
     product = below.prod(axis=0) * weights
     # What moving the label's latent up, or another mean down, adds at each node, but for a share of each other's std.
@@ -239,18 +239,22 @@ def _largest_with_slopes(
     falls /= below
     falls *= product
     unit = _DENSITY / std[1:]
-    of_others, along = (falls @ nodes * unit for nodes in (np.ones_like(z), z))
-    in_z = np.vstack([along.sum(axis=0), np.einsum("cnq,cnq->cn", falls, x) * -unit])
-    in_mean, in_variance = np.empty_like(mean), np.empty_like(mean)
-    in_mean[at] = np.vstack([of_others.sum(axis=0), -of_others]).T
-    in_variance[at] = (in_z / (2 * std)).T
+    of_others = falls @ np.ones(len(z)) * unit
+    slopes = np.empty((2, *std.shape))  # in means, and in variances
+    slopes[0, 0], slopes[0, 1:] = of_others.sum(axis=0), -of_others
+    slopes[1, 0] = (falls @ z * unit).sum(axis=0)
+    slopes[1, 1:] = np.einsum("cnq,cnq->cn", falls, x) * -unit
+    slopes[1] /= 2 * std
+    in_mean, in_variance = found = np.empty((2, *mean.shape))
+    found.reshape(2, -1)[:, at] = slopes
     return product.sum(axis=1), in_mean, in_variance
 
 
-def _own_first(values: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return indices that put the class of each vertex's label before the others."""
-    rows = np.arange(len(values))[:, None]
-    return rows, (label.astype(int)[:, None] + np.arange(values.shape[1])) % values.shape[1]
+def _own_first(values: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Return where, in a flat array (n, C), the class of each vertex's label is, then the others, shape (C, n)."""
+    n, num_classes = values.shape
+    classes = (label.astype(int) + np.arange(num_classes)[:, None]) % num_classes
+    return classes + num_classes * np.arange(n)
 
 
 def _is_own(values: np.ndarray, label: np.ndarray) -> np.ndarray:
