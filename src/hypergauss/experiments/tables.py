@@ -38,9 +38,10 @@ def make_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]])
 def publish(console: Console, path: Path, command: str, tables: Sequence[Table], notes: str = "") -> None:
     """Print tables and notes, and write them with the command and the code that made them."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    heading = f"$ {command}\n{origin()}\n"  # before an earlier outcome is written over
     with path.open("w", encoding="utf-8") as file:
         paper = Console(file=file, width=140)
-        paper.print(f"$ {command}\n{origin()}\n", highlight=False, soft_wrap=True)
+        paper.print(heading, highlight=False, soft_wrap=True)
         for out in (console, paper):
             for table in tables:
                 out.print(table)
