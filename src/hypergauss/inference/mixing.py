@@ -44,25 +44,26 @@ class Mixing:
     def __init__(self, memory: int, damping: float = 1.0) -> None:
         self.memory, self.damping = memory, damping
         #: Where the last step would have led without mixing, and its residual.
-        self._latest: tuple[np.ndarray, np.ndarray] | None = None
+        self._latest: np.ndarray | None = None
         #: What these two have changed by in each of the last steps, in any order, and how many steps that are.
         self._changes = np.empty((2, memory, 0))
         self._count = 0
 
     def next(self, x: np.ndarray, target: np.ndarray) -> np.ndarray:
         """Return where to go from x with g(x) = target: straight towards the target at first."""
-        residual = np.ravel(target - x)
-        plain = np.ravel(x) + self.damping * residual
-        before, self._latest = self._latest, (plain, residual)
+        residual = (target - x).ravel()
+        latest = np.array([x.ravel() + self.damping * residual, residual])
+        before, self._latest = self._latest, latest
+        plain = latest[0]
         if self.memory == 0 or before is None or residual @ residual > _WORSE**2 * (before[1] @ before[1]):
             self._count = 0
-            return plain.reshape(np.shape(x))
+            return plain.reshape(x.shape)
         if self._count == 0:
             self._changes = np.empty((2, self.memory, residual.size))
-        np.subtract((plain, residual), before, out=self._changes[:, self._count % self.memory])
+        np.subtract(latest, before, out=self._changes[:, self._count % self.memory])
         self._count += 1
         moves, F = self._changes[:, : self._count]
         gram = F @ F.T
-        size = np.trace(gram) or 1.0  # steps that have changed nothing have nothing to say
+        size = gram.trace() or 1.0  # steps that have changed nothing have nothing to say
         gram.flat[:: len(gram) + 1] += _DAMPING * size
-        return (plain - dposv(gram, F @ residual)[1] @ moves).reshape(np.shape(x))
+        return (plain - dposv(gram, F @ residual)[1] @ moves).reshape(x.shape)

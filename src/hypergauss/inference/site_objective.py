@@ -36,7 +36,7 @@ _MEMORY, _DAMPING, _MOST_MIXED = 8, 0.3, 40
 _LEAST_GAIN = 1e-7
 #: The share of what lies between a value and the one it is compared with that a last step may gain, and the most for
 #: each observation.
-_SHARE, _COARSEST = 1e-3, 1e-4
+_SHARE, _COARSEST = 3e-3, 1e-4
 
 
 class Settled(NamedTuple):

@@ -29,7 +29,7 @@ _DIFFERENCE, _WIDEST = 1e-4, 4.0
 def elbo(marginals: Marginals, sites: NaturalSites, expectation: Expectation) -> float:
     """Return the evidence lower bound at given sites."""
     mean, variance = marginals.mean, marginals.variance
-    of_sites = (sites.shift * mean - sites.precision * (mean**2 + variance) / 2).sum()
+    of_sites = np.vdot(sites.shift, mean) - np.vdot(sites.precision, mean * mean + variance) / 2
     return float(marginals.log_partition + expectation.value.sum() - of_sites)
 
 

@@ -3,6 +3,7 @@ r"""Many classes, one latent function each."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ _LEFT, _RIGHT, _DEVIATIONS = 24.0, 3.6, 9.0
 _SQUASH = 1e-6
 #: The density of a standard normal variable at 0, as far as probabilities are squashed.
 _DENSITY = (1 - 2 * _SQUASH) / np.sqrt(2 * np.pi)
+#: Phi(x) = erfc(-x / sqrt(2)) / 2.
+_MINUS_ROOT_HALF = -np.sqrt(0.5)
 #: Variances of latents from here on are told from 0.
 _LEAST_VARIANCE = 1e-10
 
@@ -120,19 +123,17 @@ class RobustMax(LatentForEachClass):
         return False
 
     def log_density(self, latents: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
-        hit, miss = self._logs()
-        return np.where(np.argmax(latents, axis=1) == y.astype(int), hit, miss)
+        gain, miss = self._logs()
+        return np.where(np.argmax(latents, axis=1) == y.astype(int), gain + miss, miss)
 
     def expected_log_density(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:  # noqa: D102
-        hit, miss = self._logs()
-        largest = _largest(mean, variance, y)
-        return largest * hit + (1 - largest) * miss
+        gain, miss = self._logs()
+        return gain * _largest(mean, variance, y) + miss
 
     def expectation(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> Expectation:  # noqa: D102
-        hit, miss = self._logs()
-        largest, in_mean, in_variance = _largest_with_slopes(mean, variance, y)
-        gain = hit - miss
-        return Expectation(largest * hit + (1 - largest) * miss, gain * in_mean, gain * in_variance)
+        gain, miss = self._logs()
+        largest, slopes = _largest_with_slopes(mean, variance, y)
+        return Expectation(gain * largest + miss, *(gain * slopes))
 
     def pull_back(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient by hand: hits gain -1 / (1 - epsilon), misses 1 / epsilon."""
@@ -149,7 +150,9 @@ class RobustMax(LatentForEachClass):
         return largest * (1 - self.epsilon) + (1 - largest) * self.epsilon / (self.num_classes - 1)
 
     def _logs(self) -> tuple[Any, Any]:
-        return np.log1p(-self.epsilon), np.log(self.epsilon / (self.num_classes - 1))
+        """Return what a hit gains over a miss, and the log density of a miss."""
+        miss = np.log(self.epsilon / (self.num_classes - 1))
+        return np.log1p(-self.epsilon) - miss, miss
 
 
 class _LogSum(NamedTuple):
@@ -208,46 +211,60 @@ def _on_lattice(mean: np.ndarray, variance: np.ndarray, spread: float) -> _LogSu
 def _largest(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return the probability that the latent of each vertex's label is its largest, by quadrature over that latent."""
     at = _own_first(mean, label)
-    return _below(mean.take(at), _spread(variance.take(at)))[0].prod(axis=0) @ hermite()[1]
+    lines = _lines(mean.take(at), _spread(variance.take(at)))
+    return _below(lines @ _line_nodes()).prod(axis=0) @ hermite()[1]
 
 
 def _spread(variance: np.ndarray) -> np.ndarray:
     return np.sqrt(np.maximum(variance, _LEAST_VARIANCE))
 
 
-def _below(mean: np.ndarray, std: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return Phi of every class but the first at nodes of the first's latent, and its arguments, (C - 1, n, q)."""
-    x = mean[0][:, None] + std[0][:, None] * hermite()[0] - mean[1:, :, None]
-    x /= std[1:, :, None]
-    below = erfc(x * -np.sqrt(0.5))
+@lru_cache
+def _line_nodes() -> np.ndarray:
+    """Return 1 and z at nodes of the first class's latent, (2, q): a line a + b z is (a, b) times these."""
+    z, _ = hermite()
+    return np.array([np.ones_like(z), z])
+
+
+def _lines(mean: np.ndarray, std: np.ndarray) -> np.ndarray:
+    """Return how far, in its own std, each other class is below mean + std z of the first: (a, b), (C - 1, n, 2)."""
+    lines = np.empty((*mean[1:].shape, 2))
+    np.subtract(mean[0], mean[1:], out=lines[..., 0])
+    lines[..., 1] = std[0]
+    lines /= std[1:, :, None]
+    return lines
+
+
+def _below(x: np.ndarray) -> np.ndarray:
+    """Return Phi, kept away from 0 and 1."""
+    below = erfc(x * _MINUS_ROOT_HALF)
     below *= 0.5 - _SQUASH
     below += _SQUASH
-    return below, x
+    return below
 
 
-def _largest_with_slopes(
-    mean: np.ndarray, variance: np.ndarray, label: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the same and its slopes in means and variances, (n, C)."""
-    at = _own_first(mean, label)
+def _largest_with_slopes(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same and its slopes in means and variances, (2, n, C)."""
+    at, nodes = _own_first(mean, label), _line_nodes()
     std = _spread(variance.take(at))
-    below, x = _below(mean.take(at), std)
-    z, weights = hermite()
-    product = below.prod(axis=0) * weights
+    lines = _lines(mean.take(at), std)
+    x = lines @ nodes
+    below = _below(x)
+    product = below.prod(axis=0) * hermite()[1]
     # What moving the label's latent up, or another mean down, adds at each node, but for a share of each other's std.
     falls = np.exp(x * x * -0.5)
     falls /= below
     falls *= product
-    unit = _DENSITY / std[1:]
-    of_others = falls @ np.ones(len(z)) * unit
+    moments = falls @ nodes.T  # sums of falls and of falls z, and with lines of falls x
+    moments *= _DENSITY / std[1:, :, None]
     slopes = np.empty((2, *std.shape))  # in means, and in variances
-    slopes[0, 0], slopes[0, 1:] = of_others.sum(axis=0), -of_others
-    slopes[1, 0] = (falls @ z * unit).sum(axis=0)
-    slopes[1, 1:] = np.einsum("cnq,cnq->cn", falls, x) * -unit
+    slopes[:, 0] = moments.sum(axis=0).T
+    slopes[0, 1:] = -moments[..., 0]
+    slopes[1, 1:] = -(moments * lines).sum(axis=2)
     slopes[1] /= 2 * std
-    in_mean, in_variance = found = np.empty((2, *mean.shape))
+    found = np.empty((2, *mean.shape))
     found.reshape(2, -1)[:, at] = slopes
-    return product.sum(axis=1), in_mean, in_variance
+    return product.sum(axis=1), found
 
 
 def _own_first(values: np.ndarray, label: np.ndarray) -> np.ndarray:

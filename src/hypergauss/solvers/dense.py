@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar, NamedTuple
+from math import isfinite
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -20,7 +21,6 @@ from hypergauss.solvers.base import (
     Posterior,
     Prior,
     leave_one_out,
-    relative_sites,
 )
 from hypergauss.solvers.cholesky import cholesky, inverse_of_factor
 from hypergauss.solvers.reduction import Reduction, lower_factor
@@ -66,12 +66,9 @@ class DenseSolver(ExactSolver):
     def marginals(self, kernel: Kernel, mean: np.ndarray, sites: NaturalSites) -> Marginals:  # noqa: D102
         K = self._covariance(kernel)
         try:
-            if (sites.precision >= 0).all():
-                return _all_at_once(K, mean, sites)
-            found = [_by_lu(K, *site) for site in relative_sites(mean, sites)]
+            return _conditioned(K, mean, sites)
         except NumericalError:
             return Marginals.improper(sites)
-        return Marginals.of(found, mean, sites)
 
     def pull_back(  # noqa: D102
         self,
@@ -102,12 +99,12 @@ class DenseSolver(ExactSolver):
         return DensePosterior(prior, sites, self._covariance(prior.kernel))
 
 
-def _all_at_once(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:
-    """Return the marginals where no precision is negative.
+def _conditioned(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:
+    """Return the marginals: those under sites whose precision is not negative, and what the others give back.
 
-    With I + B^1/2 K B^1/2 = L L' and T = L^-1 B^1/2 K, S = K - T'T.
+    With B of the former, I + B^1/2 K B^1/2 = L L' and T = L^-1 B^1/2 K, S = K - T'T.
     """
-    root = np.sqrt(sites.precision.T)
+    root = np.sqrt(np.maximum(sites.precision.T, 0.0))
     T = np.multiply(root[:, :, None], K, order="C")  # (L, n, n)
     M = np.multiply(T, root[:, None, :], order="C")
     diagonals = M.reshape(len(M), -1)[:, :: len(K) + 1]
@@ -115,37 +112,40 @@ def _all_at_once(K: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Margin
     # Rows of NumPy's arrays are columns to LAPACK: nothing is copied by transposing them.
     for system, each in zip(M, T, strict=True):
         dtrsm(1.0, lower_factor(system), each.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+    half_log_det = float(np.log(diagonals).sum())
+    variance = K.diagonal() - np.einsum("lij,lij->lj", T, T)
+    given_back = {}
+    for latent in np.flatnonzero(sites.precision.min(axis=0) < 0):
+        V, more = _given_back(K, T[latent], sites.precision[:, latent])
+        given_back[latent] = V
+        variance[latent] += np.einsum("ij,ij->j", V, V)
+        half_log_det += more
 
     def smooth(x: np.ndarray) -> np.ndarray:
-        return K @ x - np.matmul(T.transpose(0, 2, 1), np.matmul(T, x.T[:, :, None]))[:, :, 0].T
+        smoothed = K @ x - np.matmul(T.transpose(0, 2, 1), np.matmul(T, x.T[:, :, None]))[:, :, 0].T
+        for latent, V in given_back.items():
+            smoothed[:, latent] += V @ x[:, latent] @ V
+        return smoothed
 
     relative = sites.shift - sites.precision * mean
     centred = smooth(relative)
-    variance = K.diagonal() - np.einsum("lij,lij->lj", T, T)
-    at_mean = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
-    log_z = float(at_mean + (relative * centred).sum() / 2 - np.log(diagonals).sum())
-    return Marginals(mean + centred, variance.T, log_z, bool(np.isfinite(log_z)), smooth=smooth)
+    at_mean = (sites.shift + relative).sum(axis=0) @ mean  # twice shift m - precision m^2 / 2
+    log_z = float(at_mean + np.vdot(relative, centred)) / 2 - half_log_det
+    return Marginals(mean + centred, variance.T, log_z, isfinite(log_z), smooth=smooth)
 
 
-class _DenseLatent(NamedTuple):
-    """As `ConditionedLatent`."""
+def _given_back(K: np.ndarray, T: np.ndarray, precision: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return V, for the covariance S + V'V with sites of negative precision too, and what half a log det grows by.
 
-    centred: np.ndarray
-    variance: np.ndarray
-    log_partition: float
-    smooth: Callable[[np.ndarray], np.ndarray]
-
-
-def _by_lu(K: np.ndarray, relative: np.ndarray, b: np.ndarray) -> _DenseLatent:
-    """Condition one latent on sites exp(relative f - b f^2 / 2), whatever the signs of their precisions."""
-    factor = scipy.linalg.lu_factor(np.eye(len(K)) + K * b, check_finite=False)
-    S = scipy.linalg.lu_solve(factor, K, check_finite=False)
-    S = (S + S.T) / 2
-    slack = 1e-9 * np.abs(np.diagonal(S)).max() * np.eye(len(S))
-    cholesky(S + slack)  # prior times sites is no distribution where this has no factor
-    log_det = float(np.log(np.abs(np.diagonal(factor[0]))).sum())
-    log_z = (float(relative @ (S @ relative)) - log_det) / 2
-    return _DenseLatent(S @ relative, np.diagonal(S).copy(), log_z, S.__matmul__)
+    With -B their precisions and S = K - T'T of the others, I - B^1/2 S B^1/2 = L L' and V = L^-1 B^1/2 S, rows and
+    columns where they are. Without a factor, prior times sites is no distribution.
+    """
+    J = np.flatnonzero(precision < 0)
+    root = np.sqrt(-precision[J])
+    V = root[:, None] * (K[J] - T[:, J].T @ T)
+    factor = lower_factor(np.eye(len(J)) - V[:, J] * root)
+    dtrsm(1.0, factor, V.T, side=1, lower=1, trans_a=1, overwrite_b=1)
+    return V, float(np.log(factor.diagonal()).sum())
 
 
 class DensePosterior(Posterior):

@@ -1,13 +1,12 @@
 r"""E = (K + A^-1)^-1 for several diagonal A at once: what sites that couple latents are conditioned on by.
 
-With R = A^1/2 and I + R K R = L L', E = W W', W = R L^-T, and nothing divides by A.
+With R = A^1/2, E = R (I + R K R)^-1 R, and nothing divides by A.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from hypergauss.exceptions import NumericalError
 
@@ -29,15 +28,17 @@ class Reduction:
             The diagonals of A, none negative.
         """
         root, diagonal = np.sqrt(precision), np.arange(len(self.K))
-        np.multiply(root[:, :, None], root[:, None, :], out=E)
-        E *= self.K
+        np.multiply(root[:, :, None], root[:, None, :], out=room)
+        np.multiply(room, self.K, out=E)
         E[:, diagonal, diagonal] += 1.0
-        room.fill(0.0)
-        room[:, diagonal, diagonal] = root
-        for B, W in zip(E, room, strict=True):
-            dtrsm(1.0, lower_factor(B), W.T, lower=1, overwrite_b=1)
+        for B in E:
+            lower_factor(B)
         log_dets = 2 * float(np.log(E[:, diagonal, diagonal]).sum())
-        np.matmul(room, room.transpose(0, 2, 1), out=E)
+        for B in E:
+            dpotri(B.T, lower=1, overwrite_c=1)
+        E += E.transpose(0, 2, 1)  # one triangle was zero
+        E[:, diagonal, diagonal] /= 2
+        E *= room
         return log_dets
 
 

@@ -17,8 +17,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from hypergauss.exceptions import NumericalError
 from hypergauss.operators import column_slices
 
-#: Up to this many entries a dense SVD is as quick as the Gram matrix, and needs no care.
-_DENSE_ENTRIES = 200_000
+#: Up to this many entries, and this many times as wide as high, a dense SVD is as quick as the Gram matrix, and needs
+#: no care.
+_DENSE_ENTRIES, _WIDE = 200_000, 2
 #: Squaring loses singular values below sqrt(eps); those under this are computed again without squaring.
 _SMALL = 1e-3
 #: B'x / s is orthonormal to some eps / s^2: under this singular value it is made so.
@@ -29,8 +30,6 @@ _LEAST_SQUARE = 1e-8
 _SMALL_PROBLEM = 200
 #: Relative size of the singular values that count as zero, and a size of |B'x| of which nobody would make one.
 _RANK_TOLERANCE, _NOTHING = 1e-12, 1e-14
-#: How many times as wide as high a matrix is reduced to a square one first.
-_TALL = 2
 #: Rows of B' that are made dense at once, at least.
 _ROWS_AT_ONCE = 4096
 
@@ -47,16 +46,13 @@ def exact(A: sp.csr_array) -> Factors:
     """Return all singular values but zeros, by whichever route is quicker."""
     if min(A.shape) == 0 or A.nnz == 0:
         return Factors(np.zeros((A.shape[0], 0)), np.zeros(0), 0.0)
-    return exact_by_svd(A) if A.shape[0] * A.shape[1] <= _DENSE_ENTRIES else exact_by_gram(A)
+    high, wide = A.shape
+    return exact_by_svd(A) if high * wide <= _DENSE_ENTRIES and wide <= _WIDE * high else exact_by_gram(A)
 
 
 def exact_by_svd(A: sp.csr_array) -> Factors:
-    """Return them by LAPACK on the dense matrix; where A' = Q R is tall, on R', which has the same left vectors."""
-    dense = A.toarray()
-    if _TALL * dense.shape[0] < dense.shape[1]:
-        (dense,) = scipy.linalg.qr(dense.T, mode="r", overwrite_a=True, check_finite=False)
-        dense = dense[: A.shape[0]].T
-    left, s, _ = scipy.linalg.svd(dense, full_matrices=False)
+    """Return them by LAPACK on the dense matrix."""
+    left, s, _ = scipy.linalg.svd(A.toarray(), full_matrices=False, overwrite_a=True, check_finite=False)
     return _nonzero(left, s)
 
 
