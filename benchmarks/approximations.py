@@ -16,6 +16,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import scipy.linalg
+from matplotlib.ticker import FormatStrFormatter
 
 from benchmarks import random_features
 from benchmarks.common import RESULTS, is_quick, publish, table, verdict
@@ -94,6 +95,8 @@ def draw(outcomes: dict[str, list[tuple[str, float, float, float]]]) -> None:
                 setting, (seconds, error), xytext=(5, 5), textcoords="offset points", fontsize=8, color=colour
             )
     axes.set(xlabel="seconds of processor time", ylabel="relative error of the posterior mean")
+    axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes.xaxis.set_minor_formatter(FormatStrFormatter("%g"))
     axes.legend(frameon=False)
     axes.grid(alpha=0.25)
     figure.savefig(RESULTS / "approximations.png", dpi=150)
@@ -103,12 +106,16 @@ def _beside(ours: list[tuple[str, float, float, float]], walks: str, seconds: fl
     """Return by how much the best of ours within the same time is nearer."""
     within = [found for found in ours if found[1] <= seconds]
     if not within:
-        return f"In the time of {walks} walks a vertex, {seconds:.2f} s, the Markov form has no mean yet."
+        return f"In the time of {_walks_a_vertex(walks)}, {seconds:.2f} s, the Markov form has no mean yet."
     best = min(within, key=lambda found: found[2])
     return (
-        f"In {best[1]:.2f} s the Markov form is {error / best[2]:,.0f} times nearer than graph random features of "
-        f"{walks} walks a vertex in {seconds:.2f} s ({verdict(error / best[2], at_least=LEAST_FACTOR)})."
+        f"In {best[1]:.2f} s the Markov form is {error / best[2]:,.0f} times nearer than graph random features with "
+        f"{_walks_a_vertex(walks)} in {seconds:.2f} s ({verdict(error / best[2], at_least=LEAST_FACTOR)})."
     )
+
+
+def _walks_a_vertex(number: str) -> str:
+    return f"{number} {'walk' if number == '1' else 'walks'} a vertex"
 
 
 def main(*, quick: bool) -> None:
