@@ -12,6 +12,7 @@ from scipy.linalg import solve_triangular
 from hypergauss import _checks
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.whitened import WhitenedModel
+from hypergauss.kernels.base import Inputs
 from hypergauss.likelihoods import as_classification
 
 #: Vertices predicted at once, so that memory does not grow with their number.
@@ -118,14 +119,14 @@ class Draws:
             dims={"latents": ["vertex", "latent"], "mean": ["latent"], "y": ["observation"]},
         )
 
-    def _inputs(self, rows: Iterable[int]) -> Iterator[Any]:
+    def _inputs(self, rows: Iterable[int]) -> Iterator[Inputs]:
         """Yield the kernel's inputs at some vertices after others."""
         kernel = self.whitened.hyperprior.template.kernel
         checked = kernel.check_rows("rows", rows)
         for start in range(0, max(len(checked), 1), _ROWS):
             yield kernel.inputs(checked[start : start + _ROWS])
 
-    def _given_draws(self, inputs: Any, every: int) -> Iterator[tuple[LatentModel, np.ndarray, np.ndarray]]:
+    def _given_draws(self, inputs: Inputs, every: int) -> Iterator[tuple[LatentModel, np.ndarray, np.ndarray]]:
         """Yield the model at one draw after another, and mean and variance of its latent functions, shape (m, L)."""
         step = _checks.count("every", every)
         whitened, kernel = self.whitened, None
