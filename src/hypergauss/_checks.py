@@ -19,7 +19,7 @@ Values: TypeAlias = "ArrayLike"
 #: Class labels, or levels, that users pass: a list, an array or a Series of whatever can be hashed.
 Labels: TypeAlias = "ArrayLike | Sequence[Any]"
 #: Rows of numbers that users pass, one for each of some things: an array, a table or a sparse matrix.
-Features: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
+Matrix: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
 #: Where chance begins.
 Seed: TypeAlias = int | np.random.RandomState | None
 

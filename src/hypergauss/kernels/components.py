@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergauss import _checks, parameters
-from hypergauss._checks import Features, Values
+from hypergauss._checks import Matrix, Values
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.kernels.base import Inputs, Kernel, Slopes, Structure
 from hypergauss.parameters import positive
@@ -83,7 +83,7 @@ class Components(Kernel):
         self.fixed = self.check_fixed(fixed)
 
     @classmethod
-    def of(cls, features: Features, *, most: int = 300, **options: Any) -> Self:
+    def of(cls, features: Matrix, *, most: int = 300, **options: Any) -> Self:
         """Return the kernel of features, shape (N, p), sparse or not: rows of unit length, centred, leading components.
 
         Parameters
@@ -98,8 +98,7 @@ class Components(Kernel):
         vectors, squares = principal_components(unit_rows(features), most)
         if not len(squares):
             raise ValueError(
-                "Features must tell vertices apart. Got rows that are all alike. Leave `covariates` out, or pass "
-                "others."
+                "Matrix must tell vertices apart. Got rows that are all alike. Leave `covariates` out, or pass others."
             )
         return cls(vectors, squares, **options)
 
@@ -158,7 +157,7 @@ class Components(Kernel):
         return powers / powers.sum()
 
 
-def unit_rows(features: Features) -> Any:
+def unit_rows(features: Matrix) -> Any:
     """Return rows of unit length, sparse where they were; a row of zeros stays one."""
     if sp.issparse(features):
         matrix = sp.csr_array(features, dtype=np.float64)

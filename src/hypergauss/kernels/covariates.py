@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from hypergauss import _checks
-from hypergauss._checks import Features, Values
+from hypergauss._checks import Matrix, Values
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.kernels.base import Inputs, Kernel, Structure
 from hypergauss.parameters import gather, positive
@@ -33,7 +33,7 @@ class SquaredExponential(Kernel):
 
     def __init__(
         self,
-        covariates: Features,
+        covariates: Matrix,
         lengthscale: float | Sequence[float] | np.ndarray = 1.0,
         *,
         variance: float = 1.0,
@@ -90,7 +90,7 @@ class Linear(Kernel):
 
     def __init__(
         self,
-        covariates: Features,
+        covariates: Matrix,
         variance: float | Sequence[float] | np.ndarray = 1.0,
         *,
         fixed: str | Sequence[str] = (),
@@ -139,7 +139,7 @@ class Linear(Kernel):
         return self.covariates[rows] @ (roots[:, None] * rng.standard_normal((len(roots), size)))
 
 
-def check_covariates(covariates: Features) -> np.ndarray:
+def check_covariates(covariates: Matrix) -> np.ndarray:
     """Return covariates as a frozen float array of shape (N, p)."""
     if hasattr(covariates, "toarray"):  # SciPy's sparse matrices
         covariates = covariates.toarray()
