@@ -22,11 +22,14 @@ ByName: TypeAlias = Mapping[Any, _Held]
 #: The names of a vertex and of a hyperedge that it is in.
 Membership: TypeAlias = tuple[Any, Any]
 
+#: Names in an order that positions refer to.
+Names: TypeAlias = "list[Any] | np.ndarray | pd.Index"
+
 #: How many names an error message quotes at most.
 _QUOTED = 3
 
 
-def as_list(names: Iterable[Name]) -> list[Any] | np.ndarray | pd.Index:
+def as_list(names: Iterable[Name]) -> Names:
     """Return names as a flat sequence; a single column (n, 1) of names counts as flat."""
     if isinstance(names, str | bytes):
         raise TypeError(f"Names must come in a list or array. Got the single string {names!r}: pass [{names!r}].")
