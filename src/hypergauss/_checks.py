@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import ArrayLike
 
-#: Numbers that users pass: one, a list, an array, a Series or a table.
+#: Numbers as they come: one, a list, an array, a Series or a table.
 Values: TypeAlias = "ArrayLike"
-#: Class labels, or levels, that users pass: a list, an array or a Series of whatever can be hashed.
+#: Class labels, or levels, as they come: a list, an array or a Series of whatever can be hashed.
 Labels: TypeAlias = "ArrayLike | Sequence[Any]"
-#: Rows of numbers that users pass, one for each of some things: an array, a table or a sparse matrix.
+#: Rows of numbers as they come, one for each of some things: an array, a table or a sparse matrix.
 Matrix: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
 #: Where chance begins.
 Seed: TypeAlias = int | np.random.RandomState | None

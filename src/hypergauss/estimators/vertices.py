@@ -21,7 +21,7 @@ from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import Fitted
-from hypergauss.estimators.grown_relations import Newcomers, Relations, grown, with_newcomers
+from hypergauss.estimators.grown_relations import NewMemberships, Relations, grown, with_newcomers
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.inducing import InducingChoice, check_inducing
 from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
@@ -227,7 +227,7 @@ class VertexEstimator(BaseEstimator):
                 "a model of them takes in observations alone. Got other vertices, hyperedges or covariates. Fit again."
             )
 
-    def _with_newcomers(self, memberships: Newcomers, covariates: Matrix | None) -> tuple[Any, list[Any]]:
+    def _with_newcomers(self, memberships: NewMemberships, covariates: Matrix | None) -> tuple[Any, list[Any]]:
         """Return a model that has taken in new vertices, and their names; this one stays as it is."""
         check_is_fitted(self)
         relations, names = with_newcomers(self.H, memberships)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -221,7 +221,7 @@ def _draw(n: int, scores: np.ndarray, labels: np.ndarray, rng: np.random.RandomS
     return chosen
 
 
-def _in_order(H: Hypergraph, values: Any, argument: str) -> Any:
+def _in_order(H: Hypergraph, values: Labels, argument: str) -> Labels:
     """Return a Series in the order of the vertices, and anything else as it is."""
     if not isinstance(values, pd.Series):
         return values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -14,6 +14,9 @@ from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.whitened import WhitenedModel
 from hypergauss.kernels.base import Inputs
 from hypergauss.likelihoods import as_classification
+
+if TYPE_CHECKING:
+    from arviz import InferenceData
 
 #: Vertices predicted at once, so that memory does not grow with their number.
 _ROWS = 512
@@ -103,7 +106,7 @@ class Draws:
             parts.append(np.mean(found, axis=0))
         return np.concatenate(parts)
 
-    def inference_data(self) -> Any:
+    def inference_data(self) -> InferenceData:
         """Return the draws as ArviZ's ``InferenceData``, for `arviz.summary`, `arviz.ess`, `arviz.loo` and plots.
 
         Groups: ``posterior`` with each hyperparameter and with ``latents`` over (vertex, latent), ``log_likelihood``
