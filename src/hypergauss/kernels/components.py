@@ -98,7 +98,8 @@ class Components(Kernel):
         vectors, squares = principal_components(unit_rows(features), most)
         if not len(squares):
             raise ValueError(
-                "Matrix must tell vertices apart. Got rows that are all alike. Leave `covariates` out, or pass others."
+                "Features must tell vertices apart. Got rows that are all alike. Leave `covariates` out, or pass "
+                "others."
             )
         return cls(vectors, squares, **options)
 
