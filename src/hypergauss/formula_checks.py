@@ -52,7 +52,7 @@ def check_own_formulas(model: Parametrised) -> None:
             part.check_formulas()
 
 
-def _parts(node: Any) -> Iterator[Parametrised]:
+def _parts(node: object) -> Iterator[Parametrised]:
     """Yield all objects of a tree that may have hyperparameters."""
     if isinstance(node, tuple):
         for child in node:

@@ -92,7 +92,7 @@ class Parametrised:
     #: Fields that learning leaves alone.
     fixed: tuple[str, ...] = ()
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in self.__dict__:
             raise AttributeError(f"{type(self).__name__} is immutable: make another one with another `{name}`.")
         is_declared = name in declared(type(self))
@@ -196,7 +196,7 @@ def replace(model: Model, held: Sequence[Number]) -> Model:
     return with_values(model, [(slot.path, np.asarray(v)) for slot, v in zip(slots(model), held, strict=True)])
 
 
-def with_value(node: Model, path: Path, value: Any) -> Model:
+def with_value(node: Model, path: Path, value: object) -> Model:
     """Return a copy of a tree that holds another value at the end of a path (`with_values`)."""
     return with_values(node, [(path, value)])
 
@@ -334,7 +334,7 @@ def _shown_name(field: str, coordinate: Coordinate) -> str:
     return field if coordinate.shown_as is None else coordinate.shown_as[0]
 
 
-def _walk(node: Any, path: Path, prefix: str, free_only: bool) -> Iterator[Slot]:
+def _walk(node: object, path: Path, prefix: str, free_only: bool) -> Iterator[Slot]:
     """Yield the hyperparameters of an object's parts, then its own; parts in a tuple are labelled or numbered."""
     if isinstance(node, tuple):
         for position, child in enumerate(node):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import pandas as pd
@@ -61,9 +61,23 @@ class MappedVertices(BaseEstimator):
         rows |= {name.replace("_", " "): parameters.brief(value) for name, value in self.hyperparameters_.items()}
         return bundle | {"text/html": html_table(f"{type(self).__name__}, fitted", rows)}
 
+    @overload
+    def transform(
+        self,
+        memberships: NewMemberships | Matrix,
+        *,
+        covariates: Matrix | None = None,
+        return_std: Literal[False] = False,
+    ) -> np.ndarray: ...
+
+    @overload
+    def transform(
+        self, memberships: NewMemberships | Matrix, *, covariates: Matrix | None = None, return_std: Literal[True]
+    ) -> Placement: ...
+
     def transform(
         self, memberships: NewMemberships | Matrix, *, covariates: Matrix | None = None, return_std: bool = False
-    ) -> Any:
+    ) -> np.ndarray | Placement:
         """Place new vertices among the known ones, given their memberships; nothing is learned again.
 
         Parameters

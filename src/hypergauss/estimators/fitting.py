@@ -53,7 +53,7 @@ class Fitted(NamedTuple, Generic[Model]):
     learned: Learned[Model]
     posterior: Any
     exponents: dict[str, float]
-    profiles: dict[str, Profile]
+    profiles: dict[str, Profile[Attempt]]
     plan: Plan | None
     averaged: Averaged | None = None
     draws: HyperparameterDraws | None = None
@@ -121,7 +121,7 @@ def _uncertainty(
 
 def _learn(
     blueprint: Blueprint, task: Task
-) -> tuple[Attempt, Averaged | None, HyperparameterDraws | None, dict[str, float | None], dict[str, Profile]]:
+) -> tuple[Attempt, Averaged | None, HyperparameterDraws | None, dict[str, float | None], dict[str, Profile[Attempt]]]:
     """Return the mode of the hyperparameters, what to average over, draws, the exponents there, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
     if blueprint.is_markov:
@@ -152,7 +152,7 @@ def _learn(
 
 def _profile(
     blueprint: Blueprint, task: Task, exponents: dict[str, float | None], name: str, start: Attempt | None
-) -> Profile:
+) -> Profile[Attempt]:
     """Search one relation's exponent, the others held."""
 
     def learn_at(exponent: float, previous: Attempt | None, *, worthless_below: float) -> Attempt:
@@ -166,7 +166,7 @@ def _neighbours(
     blueprint: Blueprint,
     task: Task,
     exponents: dict[str, float | None],
-    profiles: dict[str, Profile],
+    profiles: dict[str, Profile[Attempt]],
     attempt: Attempt,
 ) -> list[Neighbour]:
     """Return the modes at the size exponents that were tried last, with the chosen one's shape of filters."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.special import comb, log1p
@@ -254,7 +253,7 @@ class ShapedWalk(Walk):
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.exp(self.steps * self._log_step(eigenvalues) + self._waves(eigenvalues) @ np.log(self.shape))
 
-    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
+    def filter_range(self, low: float, high: float) -> tuple[Number, Number]:
         """Return bounds of phi over [low, high] from those of the walk and of each cosine."""
         ends = Walk.filter(self, np.array([low, high]))
         if low == high:
@@ -326,7 +325,7 @@ class Bernstein(SpectralKernel):
         """Return eigenvalues as shares of the largest possible one, which is 0 for a graph without edges."""
         return np.clip(eigenvalues / (self.spectrum.upper or 1.0), 0.0, 1.0)
 
-    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
+    def filter_range(self, low: float, high: float) -> tuple[Number, Number]:
         """Bound phi by the coefficients of its restriction to [low, high], whose hull contains the curve."""
         left, right = self._position(np.array([low, high]))
         hull = _restrict(self.coefficients, left, right)

@@ -100,7 +100,7 @@ class SpectralKernel(Kernel):
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return phi >= 0 at the given eigenvalues."""
 
-    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
+    def filter_range(self, low: float, high: float) -> tuple[Number, Number]:
         """Return bounds of phi over [low, high]; a decreasing filter has them at the ends."""
         ends = self.filter(np.array([low, high]))
         return ends[1], ends[0]
@@ -129,7 +129,7 @@ class SpectralKernel(Kernel):
         """Return the filter's values on the spectrum and the normalisation."""
         spectrum = self.spectrum
         known = self.filter(spectrum.nodes)
-        rest = self.filter_range(spectrum.rest[0], spectrum.rest[1])
+        rest: tuple[Any, Any] = self.filter_range(spectrum.rest[0], spectrum.rest[1])
         self._check_values(np.real(np.append(known, rest)))
         if not self.normalise:
             return Density(known, rest, self.variance)
