@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import importlib
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import ArrayLike
+
+#: Numbers as they come: one, a list, an array, a Series or a table.
+Values: TypeAlias = "ArrayLike"
+#: Class labels, or levels, as they come: a list, an array or a Series of whatever can be hashed.
+Labels: TypeAlias = "ArrayLike | Sequence[Any]"
+#: Rows of numbers as they come, one for each of some things: an array, a table or a sparse matrix.
+Matrix: TypeAlias = "ArrayLike | sp.sparray | sp.spmatrix"
+#: Where chance begins.
+Seed: TypeAlias = int | np.random.RandomState | None
 
 
 def positive(name: str, value: Any, *, allow_infinite: bool = False) -> float:
@@ -31,7 +44,7 @@ def real(name: str, value: Any, *, allow_infinite: bool = False) -> float:
     return number
 
 
-def count(name: str, value: Any, *, least: int = 1, most: int | None = None, why: str = "") -> int:
+def count(name: str, value: object, *, least: int = 1, most: int | None = None, why: str = "") -> int:
     """Return ``value`` as an int if it is a whole number in [least, most], else explain."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool):
         raise TypeError(f"`{name}` must be a whole number. Got {type(value).__name__}: {value!r}.")
@@ -42,7 +55,7 @@ def count(name: str, value: Any, *, least: int = 1, most: int | None = None, why
     return number
 
 
-def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
+def one_of(name: str, value: object, choices: Sequence[str]) -> str:
     """Return ``value`` if it is one of ``choices``, else list them."""
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
@@ -50,14 +63,14 @@ def one_of(name: str, value: Any, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: object) -> bool:
     """Return ``value`` if it is True or False; text such as "no" would count as true."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"`{name}` must be True or False. Got {type(value).__name__}: {value!r}.")
     return bool(value)
 
 
-def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
+def finite_array(name: str, values: Values, *, missing: str) -> np.ndarray:
     """Return ``values`` as a float array without NaN or infinity; ``missing`` is the next step."""
     no_mask(name, values, missing=missing)
     try:
@@ -82,13 +95,13 @@ def finite_array(name: str, values: Any, *, missing: str) -> np.ndarray:
     return array
 
 
-def no_mask(name: str, values: Any, *, missing: str) -> None:
+def no_mask(name: str, values: object, *, missing: str) -> None:
     """Refuse an array with masked entries, which NumPy would unmask; ``missing`` is the next step."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"`{name}` must not contain masked entries. Got {np.ma.count_masked(values):,}. {missing}")
 
 
-def no_complex(name: str, values: Any) -> None:
+def no_complex(name: str, values: np.ndarray) -> None:
     """Refuse an array of complex numbers, of which NumPy and SciPy would drop the imaginary parts."""
     if values.dtype.kind == "c":
         raise TypeError(
@@ -96,7 +109,7 @@ def no_complex(name: str, values: Any) -> None:
         )
 
 
-def non_negative_array(name: str, values: Any) -> np.ndarray:
+def non_negative_array(name: str, values: Values) -> np.ndarray:
     """Return ``values`` as a 1-D array of finite numbers >= 0."""
     array = finite_array(name, values, missing="Leave those out or replace them.")
     if array.ndim != 1:
@@ -109,7 +122,7 @@ def non_negative_array(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def labels(name: str, values: Any, *, missing: str) -> np.ndarray:
+def labels(name: str, values: Labels, *, missing: str) -> np.ndarray:
     """Return class labels as a 1-D array, at least one and none missing; ``missing`` is the next step.
 
     A tuple is one label, not a row of a table; labels of several kinds keep their kinds.
@@ -139,7 +152,7 @@ def labels(name: str, values: Any, *, missing: str) -> np.ndarray:
     return array
 
 
-def positions(wanted: Iterable[Any], among: Iterable[Any]) -> np.ndarray:
+def positions(wanted: Iterable[Hashable], among: Iterable[Hashable]) -> np.ndarray:
     """Return where each label stands among different ones, -1 where it does not."""
     place = {label: at for at, label in enumerate(among)}
     return np.array([place.get(label, -1) for label in wanted], dtype=np.int64)

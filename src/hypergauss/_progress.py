@@ -8,7 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from IPython.display import DisplayHandle, Pretty
+    from rich.status import Status
 
 #: Seconds between plain lines of one stage, and between changes of a notebook's line.
 _LINES, _NOTEBOOK = 10.0, 0.2
@@ -35,7 +39,7 @@ class Display(ABC):
 
 
 class _Terminal(Display):
-    def __init__(self, stage: str, status: Any) -> None:
+    def __init__(self, stage: str, status: Status) -> None:
         super().__init__(stage)
         self._status = status
 
@@ -46,7 +50,7 @@ class _Terminal(Display):
 class _Notebook(Display):
     """One line of output that changes; a page takes some time to draw, so not at every step."""
 
-    def __init__(self, stage: str, handle: Any, make: Callable[[str], Any]) -> None:
+    def __init__(self, stage: str, handle: DisplayHandle, make: Callable[[str], Pretty]) -> None:
         super().__init__(stage)
         self._handle, self._make, self._last = handle, make, 0.0
 
@@ -132,7 +136,7 @@ def _notebook(stage: str) -> Display | None:
         return None
     from IPython.display import Pretty, display
 
-    def make(text: str) -> Any:
+    def make(text: str) -> Pretty:
         return Pretty(text)
 
     return _Notebook(stage, display(make(stage), display_id=True), make)

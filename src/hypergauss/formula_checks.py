@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.parameters import Parametrised
+from hypergauss.parameters import Model, Parametrised
 
 _DIFFERENCE = 1e-6
 #: Where a complex step and a difference of two values may disagree, relative to the largest derivative.
 _DISAGREEMENT = 1e-4
 
 
-def check_derivatives(model: Parametrised, formula: parameters.Formula, of: str) -> None:
+def check_derivatives(model: Model, formula: parameters.Formula[Model], of: str) -> None:
     """Refuse a formula whose complex steps are not its derivatives, as a difference of two of its values shows."""
     theta, own = parameters.pack(model), type(model).__name__
     names = [slot.name for slot in parameters.slots(model) for _ in range(slot.size)]
@@ -52,7 +52,7 @@ def check_own_formulas(model: Parametrised) -> None:
             part.check_formulas()
 
 
-def _parts(node: Any) -> Iterator[Parametrised]:
+def _parts(node: object) -> Iterator[Parametrised]:
     """Yield all objects of a tree that may have hyperparameters."""
     if isinstance(node, tuple):
         for child in node:

@@ -26,7 +26,9 @@ from hypergauss import _checks
 
 Model = TypeVar("Model", bound="Parametrised")
 #: A formula: from a model to an array, or to several.
-Formula = Callable[[Any], Any]
+Formula = Callable[[Model], Any]
+#: One number, or an array of them; complex while a derivative is taken.
+Number = float | np.ndarray
 #: The way from the root of a tree to one of its parts: names of fields, and positions in tuples.
 Path = tuple[str | int, ...]
 
@@ -37,14 +39,14 @@ _STEP = 1e-20
 class Coordinate:
     """A one-to-one map between a hyperparameter and the coordinate that learning moves, with its range."""
 
-    forward: Callable[[Any], Any]
-    inverse: Callable[[Any], Any]
+    forward: Callable[[np.ndarray], np.ndarray]
+    inverse: Callable[[np.ndarray], np.ndarray]
     #: The derivative of the hyperparameter in its coordinate, as a function of the hyperparameter.
-    slope: Callable[[Any], Any]
+    slope: Callable[[np.ndarray], np.ndarray]
     lower: float
     upper: float
     #: Name and map by which users know it, where that is not the field itself.
-    shown_as: tuple[str, Callable[[Any], Any]] | None = None
+    shown_as: tuple[str, Callable[[np.ndarray], np.ndarray]] | None = None
     is_positive: bool = True
 
 
@@ -63,11 +65,11 @@ def reciprocal(name: str, lower: float, upper: float) -> Any:
     return Coordinate(_same, _same, np.ones_like, lower, upper, (name, _invert))
 
 
-def _same(value: Any) -> Any:
+def _same(value: np.ndarray) -> np.ndarray:
     return value
 
 
-def _invert(value: Any) -> Any:
+def _invert(value: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return 1.0 / np.asarray(value)
 
@@ -90,7 +92,7 @@ class Parametrised:
     #: Fields that learning leaves alone.
     fixed: tuple[str, ...] = ()
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in self.__dict__:
             raise AttributeError(f"{type(self).__name__} is immutable: make another one with another `{name}`.")
         is_declared = name in declared(type(self))
@@ -189,12 +191,12 @@ def split(free: Sequence[Slot], vector: np.ndarray) -> list[np.ndarray]:
     return parts
 
 
-def replace(model: Model, held: Sequence[Any]) -> Model:
+def replace(model: Model, held: Sequence[Number]) -> Model:
     """Return the model with what its free hyperparameters' fields hold replaced, in the order of `slots`."""
     return with_values(model, [(slot.path, np.asarray(v)) for slot, v in zip(slots(model), held, strict=True)])
 
 
-def with_value(node: Any, path: Path, value: Any) -> Any:
+def with_value(node: Model, path: Path, value: object) -> Model:
     """Return a copy of a tree that holds another value at the end of a path (`with_values`)."""
     return with_values(node, [(path, value)])
 
@@ -288,7 +290,7 @@ def tangents(model: Parametrised, formula: Formula) -> list[Any]:
     return found
 
 
-def pull_back(model: Parametrised, formula: Formula, adjoint: Any) -> np.ndarray:
+def pull_back(model: Model, formula: Formula[Model], adjoint: Any) -> np.ndarray:
     """Return the gradient, shape (p,), of a number that has the given slopes in a formula's outcome."""
     return np.array([_inner(adjoint, tangent) for tangent in tangents(model, formula)])
 
@@ -332,7 +334,7 @@ def _shown_name(field: str, coordinate: Coordinate) -> str:
     return field if coordinate.shown_as is None else coordinate.shown_as[0]
 
 
-def _walk(node: Any, path: Path, prefix: str, free_only: bool) -> Iterator[Slot]:
+def _walk(node: object, path: Path, prefix: str, free_only: bool) -> Iterator[Slot]:
     """Yield the hyperparameters of an object's parts, then its own; parts in a tuple are labelled or numbered."""
     if isinstance(node, tuple):
         for position, child in enumerate(node):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state
 
 from hypergauss import _checks, metrics
+from hypergauss._checks import Labels, Seed, Values
 from hypergauss.analysis.held_out_numbers import of_baselines, of_model
-from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators import HypergraphGPClassifier, VertexModel
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.vertices import in_order_of
 from hypergauss.exceptions import DataWarning, LearningWarning
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.hypergraph.names import as_list
+from hypergauss.hypergraph.names import Name, as_list
 
 MODEL, CONSTANT, LINEAR = "hypergraph GP", "without the hypergraph", "linear on memberships"
 #: The name of each score, and whether more of it is better.
@@ -56,12 +57,12 @@ class Assessment(NamedTuple):
 
 
 def assess(
-    model: HypergraphGPRegressor | HypergraphGPClassifier,
-    X: Any,
-    y: Any,
+    model: VertexModel,
+    X: Iterable[Name],
+    y: Values | Labels,
     *,
     folds: int = 5,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     report: Callable[[str], None] | None = None,
 ) -> Assessment:
     """Cross-validate a fitted model and two baselines: one that knows no hypergraph, and a linear one on memberships.
@@ -125,7 +126,7 @@ def assess(
     return Assessment(pd.DataFrame(scores), pd.concat(held_out).fillna(0.0))
 
 
-def _settled(model: Any) -> dict[str, Any]:
+def _settled(model: VertexModel) -> dict[str, Any]:
     """Return what folds take over from the fitted model: its size exponent, if there is one."""
     exponent = model.size_exponent_
     return {"size_exponent": float(exponent)} if isinstance(exponent, float) else {}
@@ -141,7 +142,7 @@ def _deal(classes: np.ndarray | None, n: int, folds: int, random: np.random.Rand
     return fold_of
 
 
-def _memberships(model: Any) -> sp.csr_array:
+def _memberships(model: VertexModel) -> sp.csr_array:
     """Return the incidence matrices of all hypergraphs side by side; a graph's adjacency where there is none."""
     relations = Domain.of(model.H).relations.values()
     blocks = [r.incidence if isinstance(r, Hypergraph) else r.adjacency for r in relations]
@@ -149,7 +150,7 @@ def _memberships(model: Any) -> sp.csr_array:
 
 
 def _classes(
-    fitted: Any, test: np.ndarray, y: np.ndarray, known: sp.csr_array, wanted: sp.csr_array
+    fitted: HypergraphGPClassifier, test: np.ndarray, y: np.ndarray, known: sp.csr_array, wanted: sp.csr_array
 ) -> tuple[pd.DataFrame, Mapping[str, pd.DataFrame]]:
     classes = fitted.classes_
     with warnings.catch_warnings():

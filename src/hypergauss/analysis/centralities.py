@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -70,5 +68,5 @@ def _visits(H: Hypergraph, restart: float) -> np.ndarray:
     return p
 
 
-def _series(H: Hypergraph, values: Any, kind: str) -> pd.Series:
+def _series(H: Hypergraph, values: np.ndarray, kind: str) -> pd.Series:
     return pd.Series(np.asarray(values, dtype=float), index=H.vertices, name=kind)

@@ -7,8 +7,6 @@ have: logarithms where it takes them, whole numbers, levels. So their densities 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
@@ -105,5 +103,7 @@ def _of_levels(probabilities: np.ndarray, observed: np.ndarray) -> pd.DataFrame:
     return _table(mean, std, low, high, np.log(np.maximum(of_observed, _LEAST_PROBABILITY)))
 
 
-def _table(mean: Any, std: Any, low: Any, high: Any, log_density: Any) -> pd.DataFrame:
+def _table(
+    mean: np.ndarray, std: np.ndarray, low: np.ndarray, high: np.ndarray, log_density: np.ndarray
+) -> pd.DataFrame:
     return pd.DataFrame({"mean": mean, "std": std, "low": low, "high": high, "log density": log_density})

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hypergauss import _checks
+from hypergauss._checks import Matrix
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.walk import where_walks_stop
 from hypergauss.kernels.covariates import check_covariates
 
 
-def smooth_covariates(H: Hypergraph, covariates: Any, restart: float = 0.5) -> np.ndarray:
+def smooth_covariates(H: Hypergraph, covariates: Matrix, restart: float = 0.5) -> np.ndarray:
     r"""Return X_s = restart (I - (1 - restart) P)^-1 X, where P = D_v^-1 R diag(w) D_e^-1 R'.
 
     P is Zhou's random walk: from a vertex to one of its hyperedges, by weight, and on to one of its members. Row v of

@@ -11,7 +11,6 @@ all vertices that were not observed, it says how much there is to learn from v; 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
-from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss._checks import Seed
+from hypergauss.estimators import HypergraphGPRegressor, VertexModel
+from hypergauss.hypergraph.names import Name
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import heaviest
 from hypergauss.solvers.base import Posterior
@@ -32,13 +33,13 @@ _SURE = 1 - 1e-12
 
 
 def suggest_vertices(
-    model: HypergraphGPRegressor | HypergraphGPClassifier,
+    model: VertexModel,
     n: int = 10,
     *,
     criterion: str = "information",
-    candidates: Iterable[Any] | None = None,
+    candidates: Iterable[Name] | None = None,
     level: float = 0.9,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> pd.DataFrame:
     """Return the vertices most worth observing next, best first.
 
@@ -101,7 +102,7 @@ def suggest_vertices(
     return pd.DataFrame({column: gains}, index=index)
 
 
-def _latents(model: Any) -> tuple[list[Posterior], float]:
+def _latents(model: VertexModel) -> tuple[list[Posterior], float]:
     """Return the latent functions' posteriors, and the noise variance of an observation: a site's, as a rule."""
     if isinstance(model, HypergraphGPRegressor):
         posteriors = [heaviest(model._function)]

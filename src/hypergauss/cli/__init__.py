@@ -15,7 +15,6 @@ from importlib import import_module
 from signal import default_int_handler
 from threading import Timer, current_thread, main_thread
 from types import FrameType
-from typing import Any
 
 from hypergauss._progress import displayed
 from hypergauss.cli.parser import make_parser
@@ -97,7 +96,7 @@ class _Interrupts:
         self.have_come = True
         default_int_handler(number, frame)
 
-    def _repeat(self, unraisable: Any) -> None:
+    def _repeat(self, unraisable: sys.UnraisableHookArgs) -> None:
         """Such as while garbage is collected."""
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             Timer(0.05, _interrupt).start()

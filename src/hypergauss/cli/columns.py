@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
+from hypergauss.hypergraph.names import Name
 
 #: A column of more different numbers than this is a measurement, not a category.
 CATEGORIES = 20
@@ -22,7 +22,7 @@ _UNKNOWN = {"", "?", "na", "n/a", "nan", "null", "none"}
 _WRITTEN = r"[-+]?\s?[$€£¥]?\s?(?:\d+|\d{1,3}(?:[,.' ]\d{3})+)(?:[.,]\d+)?\s?[%$€£¥]?"
 
 
-def column(frame: pd.DataFrame, name: Any, path: Path) -> pd.Series:
+def column(frame: pd.DataFrame, name: Name, path: Path) -> pd.Series:
     """Return a column, or say which ones there are."""
     if name not in frame.columns:
         names = [str(other) for other in frame.columns]

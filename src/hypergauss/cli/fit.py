@@ -19,7 +19,7 @@ from hypergauss.cli import given, idle, inputs, understood
 from hypergauss.cli.outputs import plain, predictions, results_folder, say, say_json, write_csv, write_json
 from hypergauss.cli.problems import CLASS_LIKELIHOODS, Problem
 from hypergauss.cli.status import data_notes, tell_folds
-from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor, VertexModel
 from hypergauss.exceptions import DataWarning, LearningWarning
 from hypergauss.experiments.tables import make_table
 from hypergauss.report import write_report
@@ -80,7 +80,7 @@ def fit(options: argparse.Namespace) -> None:
         _tell(problem, model, assessment, notes, options)
 
 
-def _model(problem: Problem, options: argparse.Namespace) -> Any:
+def _model(problem: Problem, options: argparse.Namespace) -> VertexModel:
     common = {
         "kernel": options.kernel,
         "covariates": problem.covariates,
@@ -111,7 +111,7 @@ def _size_exponent(text: str | None) -> float | str:
 
 
 def _assessed(
-    model: Any, problem: Problem, options: argparse.Namespace, tell: Callable[[str], None], notes: list[str]
+    model: VertexModel, problem: Problem, options: argparse.Namespace, tell: Callable[[str], None], notes: list[str]
 ) -> Assessment | None:
     """Cross-validate where there is enough to hold out."""
     target = problem.target
@@ -156,7 +156,7 @@ def _metrics(model: Any, problem: Problem, assessment: Assessment | None, notes:
 
 
 def _tell(
-    problem: Problem, model: Any, assessment: Assessment | None, notes: list[str], options: argparse.Namespace
+    problem: Problem, model: VertexModel, assessment: Assessment | None, notes: list[str], options: argparse.Namespace
 ) -> None:
     for note in notes:
         say(f"Note: {note}")

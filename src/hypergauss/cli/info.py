@@ -109,7 +109,7 @@ def _tell(content: dict[str, Any], indent: str = "") -> None:
             say(f"{indent}{name:<{width}}  {_shown(value)}")
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     if isinstance(value, list):
         return " ".join(_shown(item) for item in value)
     if isinstance(value, bool):

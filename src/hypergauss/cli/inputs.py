@@ -19,6 +19,7 @@ from hypergauss.cli.reading import encoding, has_header, reading, separator
 from hypergauss.cli.targets import covariates, labels
 from hypergauss.cli.understood import Understood
 from hypergauss.cli.wide_tables import from_wide_table
+from hypergauss.estimators.grown_relations import Relations
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import unique_index
 from hypergauss.io.files import existing_file
@@ -93,7 +94,7 @@ def _are_lists(path: Path, options: argparse.Namespace, of: str) -> bool:
     return looks_like_lists(existing_file(path), separator=separator(options, of), encoding=encoding(options, of))
 
 
-def newcomers(path: Path, H: Any, options: argparse.Namespace) -> Hypergraph:
+def newcomers(path: Path, H: Relations, options: argparse.Namespace) -> Hypergraph:
     """Read memberships of new vertices in the hyperedges of a model, which are found by their text."""
     if not isinstance(H, Hypergraph):
         raise ValueError(
@@ -167,7 +168,7 @@ def problem(options: argparse.Namespace) -> Problem:
         unread = [name for name in columns if name not in (options.label_vertex or columns[0], target.name)]
     vertices = _with_strangers(vertices, target, options, notes)
     aligned = {name: part.with_vertices(vertices) for name, part in {"edges": H, **relations}.items()}
-    whole: Any = aligned if relations else aligned["edges"]
+    whole: Relations = aligned if relations else aligned["edges"]
     numbers = None if options.covariates is None else covariates(options.covariates, vertices, options)
     found = settled(whole, target, numbers, options, notes)
     lines = [

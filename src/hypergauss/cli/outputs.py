@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 
 from hypergauss.cli.spreadsheets import harmless
-from hypergauss.estimators import HypergraphGPClassifier
+from hypergauss.estimators import HypergraphGPClassifier, VertexModel
 from hypergauss.estimators.grown_relations import with_newcomers
 from hypergauss.estimators.measurements import is_gaussian
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import Names
 from hypergauss.io.files import written_together, written_whole
 
 
@@ -66,7 +67,7 @@ def _remove(folders: Sequence[Path]) -> None:
             return
 
 
-def predictions(model: Any, vertices: Any, observed: pd.Series | None = None) -> pd.DataFrame:
+def predictions(model: VertexModel, vertices: Names, observed: pd.Series | None = None) -> pd.DataFrame:
     """Return a row a vertex: what was observed, what is predicted, and how sure that is."""
     table = pd.DataFrame({"vertex": [str(name) for name in vertices]})
     if observed is not None:
@@ -89,7 +90,7 @@ def predictions(model: Any, vertices: Any, observed: pd.Series | None = None) ->
     return table
 
 
-def new_predictions(model: Any, newcomers: Hypergraph) -> pd.DataFrame:
+def new_predictions(model: VertexModel, newcomers: Hypergraph) -> pd.DataFrame:
     """Return a row a vertex that is new: what a model that has taken them in predicts, and how sure that is."""
     relations, names = with_newcomers(model.H, newcomers)
     return predictions(copy.copy(model).update(relations), names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,8 @@ from hypergauss.cli.outputs import new_predictions, predictions, print_csv, say,
 from hypergauss.cli.reading import read
 from hypergauss.cli.spreadsheets import as_named
 from hypergauss.cli.targets import check_first_line, labels
-from hypergauss.estimators import HypergraphGPClassifier
+from hypergauss.estimators import HypergraphGPClassifier, VertexModel
+from hypergauss.hypergraph.names import Names
 from hypergauss.storage.models import load
 
 
@@ -42,7 +43,7 @@ def predict(options: argparse.Namespace) -> None:
             print(f"{name}: {value:.4f}", file=sys.stderr)  # noqa: T201
 
 
-def _predicted(model: Any, options: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, float] | None]:
+def _predicted(model: VertexModel, options: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, float] | None]:
     """Return a row for each vertex asked for, and the scores of labels if there are any."""
     if options.new_edges is not None:
         if options.vertices is not None or options.labels is not None:
@@ -75,7 +76,7 @@ def suggest(options: argparse.Namespace) -> None:
     print_csv(table.round(4).reset_index())
 
 
-def _own_names(model: Any, texts: Any) -> list[Any]:
+def _own_names(model: VertexModel, texts: Iterable[str]) -> Names:
     """Return the model's own names of vertices given as text; unknown ones are refused."""
     by_text = {str(name): name for name in model.vertices_}
     texts = [text if text in by_text else as_named(text) for text in texts]
@@ -89,7 +90,7 @@ def _own_names(model: Any, texts: Any) -> list[Any]:
     return [by_text[text] for text in texts]
 
 
-def _scores(model: Any, observed: pd.Series) -> dict[str, float]:
+def _scores(model: VertexModel, observed: pd.Series) -> dict[str, float]:
     if isinstance(model, HypergraphGPClassifier):
         given = observed.map(str).to_numpy(dtype=object)
         classes = np.array([str(label) for label in model.classes_], dtype=object)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ import pandas as pd
 from hypergauss import _checks
 from hypergauss.cli.columns import CLASSES, are_measurements, as_numbers
 from hypergauss.cli.understood import Understood
+from hypergauss.estimators.grown_relations import Relations
 
 #: Likelihoods of numbers alone, and of classes alone; "ordinal" is of both.
 NUMBER_LIKELIHOODS = ("gaussian", "student-t", "poisson")
@@ -37,7 +38,7 @@ class Problem(NamedTuple):
         What each file was taken for.
     """
 
-    H: Any
+    H: Relations
     target: pd.Series
     is_classification: bool
     covariates: pd.DataFrame | None
@@ -51,7 +52,7 @@ class Problem(NamedTuple):
 
 
 def settled(
-    H: Any, target: pd.Series, covariates: pd.DataFrame | None, options: argparse.Namespace, notes: list[str]
+    H: Relations, target: pd.Series, covariates: pd.DataFrame | None, options: argparse.Namespace, notes: list[str]
 ) -> Problem:
     """Tell regression from classification, and give each vertex one target."""
     task = options.task

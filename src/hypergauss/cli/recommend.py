@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import pandas as pd
 
@@ -56,7 +55,7 @@ def _check_source(options: argparse.Namespace) -> None:
         raise FileExistsError(f"{options.save} is there already. Name another file, or replace it with --overwrite.")
 
 
-def _opened(options: argparse.Namespace) -> Any:
+def _opened(options: argparse.Namespace) -> KPMF:
     model = load(options.model)
     if not isinstance(model, KPMF):
         raise ValueError(f"--model must be a model of ratings. {options.model} holds a {type(model).__name__}.")
@@ -78,7 +77,7 @@ def _check(options: argparse.Namespace, newcomers: Table | None, known: list[str
             )
 
 
-def _lists(model: Any, options: argparse.Namespace, newcomers: Table | None, known: list[str]) -> list[pd.DataFrame]:
+def _lists(model: KPMF, options: argparse.Namespace, newcomers: Table | None, known: list[str]) -> list[pd.DataFrame]:
     """Return a table a user: those asked for, or newcomers, or else everyone."""
     names = {str(name): name for name in (model.users_ if options.model is not None else ())}
     asked = options.user or ([] if newcomers is not None else sorted(known))

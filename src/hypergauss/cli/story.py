@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ from sklearn.metrics import r2_score
 from hypergauss.cli import fit as fitting
 from hypergauss.cli.outputs import results_folder, say, write_csv
 from hypergauss.cli.parser import make_parser
+from hypergauss.estimators import HypergraphGPRegressor
 from hypergauss.experiments.adverts import NAMED, Adverts, baselines, load_adverts
 from hypergauss.experiments.tables import make_table
 from hypergauss.metrics import gaussian_log_predictive_density, interval_coverage
@@ -54,7 +54,7 @@ def _write(adverts: Adverts, out: Path) -> None:
     write_csv(prices, out / "labels.csv", overwrite=True)
 
 
-def _score(model: Any, adverts: Adverts) -> None:
+def _score(model: HypergraphGPRegressor, adverts: Adverts) -> None:
     y = adverts.held_out.to_numpy()
     methods = baselines(adverts) | {"hypergauss": model.predict(adverts.held_out.index, return_std=True)}
     rows = []
@@ -65,7 +65,7 @@ def _score(model: Any, adverts: Adverts) -> None:
     Console().print(table)
 
 
-def _explain(model: Any, adverts: Adverts) -> None:
+def _explain(model: HypergraphGPRegressor, adverts: Adverts) -> None:
     """Say why the dearest of the held-out cars is thought to be so."""
     cars = adverts.held_out.index
     mean, std = model.predict(cars, return_std=True)
@@ -77,7 +77,7 @@ def _explain(model: Any, adverts: Adverts) -> None:
     say("\n".join(f"  {line}" for line in str(model.explain(car)).splitlines()))
 
 
-def _newcomer(model: Any) -> None:
+def _newcomer(model: HypergraphGPRegressor) -> None:
     """Predict a car that was not there when the model was fitted, where models can."""
     if not hasattr(model, "predict_new"):
         return

@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from hypergauss.cli.reading import reading
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import Name
 from hypergauss.io.frames import column_names
 
 #: How many classes are counted one by one.
@@ -126,11 +128,11 @@ def tell(lines: Sequence[Understood]) -> None:
     sys.stderr.flush()
 
 
-def _spread(numbers: Any) -> str:
+def _spread(numbers: np.ndarray) -> str:
     series = pd.Series(numbers)
     return f"{series.min():.4g} to {series.max():.4g}"
 
 
-def _listed(names: Sequence[Any]) -> str:
+def _listed(names: Sequence[Name]) -> str:
     shown = ", ".join(repr(str(name)) for name in names[:4])
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")

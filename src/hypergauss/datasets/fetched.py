@@ -7,7 +7,6 @@ a vertex, and ``hyperedges*.txt`` one hyperedge a line: the row numbers of its v
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import pandas as pd
 import scipy.sparse as sp
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from hypergauss.datasets.dataset import Dataset
 from hypergauss.datasets.folder import Folder
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import Name
 
 _PERU = Folder(
     "peru-congress-2006-2011",
@@ -110,6 +110,6 @@ def fetch_cora_coauthorship() -> Dataset:
     return Dataset(hypergraph, table["label"], table, description, features)
 
 
-def _hypergraph(hyperedges: list[list[int]], vertices: pd.Index, names: Iterable[Any]) -> Hypergraph:
+def _hypergraph(hyperedges: list[list[int]], vertices: pd.Index, names: Iterable[Name]) -> Hypergraph:
     members = {name: vertices[rows] for name, rows in zip(names, hyperedges, strict=True)}
     return Hypergraph.from_edges(members, vertices=vertices)

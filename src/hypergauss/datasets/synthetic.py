@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from hypergauss import _checks
+from hypergauss._checks import Seed
 from hypergauss.hypergraph import Hypergraph
 
 
@@ -38,7 +39,7 @@ def make_planted_hypergraph(
     mean_extra: float = 3.0,
     within: float = 0.9,
     smoothing: int = 2,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Planted:
     """Return hyperedges that mostly stay within communities, and a signal that is smooth over them.
 

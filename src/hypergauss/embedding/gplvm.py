@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import Tags, check_random_state
 
 from hypergauss import _checks, parameters
+from hypergauss._checks import Matrix, Seed
 from hypergauss._progress import progress
 from hypergauss.embedding.covariances import Covariances
 from hypergauss.embedding.latent_derivatives import LatentDerivatives
@@ -41,7 +42,7 @@ from hypergauss.spectrum.coordinates import spectral_coordinates
 #: The gain of an iteration, for each membership, below which a search ends: a map shows no smaller differences.
 _TOLERANCE = 1e-7
 #: Euclidean kernels of unit scale, by name; their variance and lengthscale are the model's own.
-LATENT_KERNELS: dict[str, Callable[[Any], Kernel]] = {
+LATENT_KERNELS: dict[str, Callable[[np.ndarray], Kernel]] = {
     "squared-exponential": lambda U: SquaredExponential(U, fixed=("lengthscale", "variance")),
     "linear": lambda U: Linear(U, fixed=("variance",)),
 }
@@ -148,8 +149,8 @@ class HypergraphGPLVM(MappedVertices):
         lengthscale: float = 5.0,
         *,
         fixed: Sequence[str] = ("nu", "lengthscale"),
-        latent_kernel: str | Callable[[Any], Kernel] = "squared-exponential",
-        covariates: Any = None,
+        latent_kernel: str | Callable[[np.ndarray], Kernel] = "squared-exponential",
+        covariates: Matrix | None = None,
         size_exponent: float = 0.0,
         priors: Mapping[str, LogNormal] | None = None,
         starts: Sequence[str] = STARTS,
@@ -157,7 +158,7 @@ class HypergraphGPLVM(MappedVertices):
         solver: str = "auto",
         n_inducing: int = 200,
         max_iterations: int = 500,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -178,7 +179,7 @@ class HypergraphGPLVM(MappedVertices):
 
     # ---------------------------------------------------------------- fitting
 
-    def fit(self, H: Hypergraph, y: Any = None, *, missing: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, H: Hypergraph, y: object = None, *, missing: Matrix | None = None) -> Self:  # noqa: ARG002
         """Place the vertices of a hypergraph.
 
         Parameters
@@ -227,7 +228,7 @@ class HypergraphGPLVM(MappedVertices):
         self._settle(best.model, vertices, data, inducing)
         return self
 
-    def fit_transform(self, H: Hypergraph, y: Any = None, *, missing: Any = None) -> np.ndarray:
+    def fit_transform(self, H: Hypergraph, y: object = None, *, missing: Matrix | None = None) -> np.ndarray:
         """Return the coordinates of the vertices, shape (N, Q)."""
         return self.fit(H, y, missing=missing).embedding_
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import pandas as pd
@@ -10,13 +10,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import parameters
+from hypergauss._checks import Labels, Matrix
 from hypergauss._views import html_table
 from hypergauss.embedding.memberships import membership_rows
 from hypergauss.embedding.model import MapModel, Vertices
 from hypergauss.embedding.newcomers import Newcomers, Scene, newcomer_vectors, place
 from hypergauss.estimators.domain import Standardiser
+from hypergauss.estimators.grown_relations import NewMemberships
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.kernels.covariates import check_covariates
+from hypergauss.parameters import Number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class Placement(NamedTuple):
@@ -30,7 +36,7 @@ class MappedVertices(BaseEstimator):
     """A map that new vertices are placed on, and that scores memberships."""
 
     embedding_: np.ndarray
-    hyperparameters_: dict[str, Any]
+    hyperparameters_: dict[str, Number]
     solver_: str
     model_: MapModel
     _H: Hypergraph
@@ -39,7 +45,7 @@ class MappedVertices(BaseEstimator):
     _conditioned: Any
     _standardise: Standardiser | None
 
-    def plot(self, classes: Any = None, *, ax: Any = None) -> Any:
+    def plot(self, classes: Labels | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the map with ellipses of uncertainty, coloured by class if classes are given, and return its Axes."""
         from hypergauss.plotting.tasks import plot_map  # with matplotlib, which estimators do without
 
@@ -55,7 +61,23 @@ class MappedVertices(BaseEstimator):
         rows |= {name.replace("_", " "): parameters.brief(value) for name, value in self.hyperparameters_.items()}
         return bundle | {"text/html": html_table(f"{type(self).__name__}, fitted", rows)}
 
-    def transform(self, memberships: Any, *, covariates: Any = None, return_std: bool = False) -> Any:
+    @overload
+    def transform(
+        self,
+        memberships: NewMemberships | Matrix,
+        *,
+        covariates: Matrix | None = None,
+        return_std: Literal[False] = False,
+    ) -> np.ndarray: ...
+
+    @overload
+    def transform(
+        self, memberships: NewMemberships | Matrix, *, covariates: Matrix | None = None, return_std: Literal[True]
+    ) -> Placement: ...
+
+    def transform(
+        self, memberships: NewMemberships | Matrix, *, covariates: Matrix | None = None, return_std: bool = False
+    ) -> np.ndarray | Placement:
         """Place new vertices among the known ones, given their memberships; nothing is learned again.
 
         Parameters
@@ -105,7 +127,7 @@ class MappedVertices(BaseEstimator):
         shares = self._H.edge_degrees / self._H.num_vertices
         return newcomer_vectors(self._H, self.model_.hypergraph.eigenspectrum, np.where(np.isnan(rows), shares, rows))
 
-    def _newcomer_covariates(self, covariates: Any, n: int) -> np.ndarray | None:
+    def _newcomer_covariates(self, covariates: Matrix | None, n: int) -> np.ndarray | None:
         if (covariates is None) != (self._standardise is None):
             state = "has no covariates" if self._standardise is None else "has covariates"
             raise ValueError(f"`covariates` must be given if the model has them, and only then. This model {state}.")

@@ -21,7 +21,7 @@ JITTER = 1e-8
 _LOG_2PI = float(np.log(2 * np.pi))
 
 
-class LogPosterior(Objective):
+class LogPosterior(Objective[MapModel]):
     """log p(H | X) + log p(X, l) of a map model, or with inducing vertices a lower bound on it.
 
     Parameters

@@ -49,7 +49,7 @@ class SpectralEmbedding(BaseEstimator):
     def __init__(self, n_components: int = 2) -> None:
         self.n_components = n_components
 
-    def fit(self, H: Hypergraph | Graph, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, H: Hypergraph | Graph, y: object = None) -> Self:  # noqa: ARG002
         """Embed the vertices of a hypergraph or a graph; ``y`` is there for scikit-learn and ignored."""
         if not isinstance(H, Hypergraph | Graph):
             raise TypeError(f"`H` must be a Hypergraph or a Graph. Got {type(H).__name__}.")
@@ -57,7 +57,7 @@ class SpectralEmbedding(BaseEstimator):
         self.eigenvalues_, self.embedding_ = spectral_coordinates(H, n_components)
         return self
 
-    def fit_transform(self, H: Hypergraph | Graph, y: Any = None) -> np.ndarray:
+    def fit_transform(self, H: Hypergraph | Graph, y: object = None) -> np.ndarray:
         """Return the coordinates of the vertices, shape (N, n_components)."""
         return self.fit(H, y).embedding_
 
@@ -76,7 +76,7 @@ class SpectralEmbedding(BaseEstimator):
         return tags
 
 
-def check_components(n_components: Any, H: Hypergraph | Graph) -> int:
+def check_components(n_components: object, H: Hypergraph | Graph) -> int:
     """Return the number of components, checked to be less than that of the vertices."""
     if H.num_vertices < 2:
         raise ValueError(f"A map must have at least two vertices. Got {H.num_vertices}.")

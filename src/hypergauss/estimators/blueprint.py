@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from hypergauss import _checks
+from hypergauss._checks import Matrix
 from hypergauss.estimators.domain import COVARIATES, Domain
 from hypergauss.estimators.features import are_many, feature_kernels
+from hypergauss.estimators.grown_relations import Relations
 from hypergauss.estimators.kernel_vertices import check_vertices
 from hypergauss.hypergraph import Graph
 from hypergauss.kernels import (
@@ -29,6 +31,7 @@ from hypergauss.solvers.choose import Choice, Plan, check_solver, is_by_products
 from hypergauss.solvers.markov.field import SMOOTHNESSES
 from hypergauss.solvers.work import Work
 from hypergauss.spectrum import EigenSpectrum, Spectrum, cached_spectrum
+from hypergauss.spectrum.given import LaplacianMatrix
 
 KERNELS: dict[str, Callable[[Spectrum], SpectralKernel]] = {
     "auto": ShapedWalk,
@@ -60,17 +63,17 @@ class Blueprint(NamedTuple):
     #: Whether filters of eigenvectors have a shape.
     has_shape: bool = False
     #: As `Spectrum.of` takes it.
-    laplacian: Any = None
+    laplacian: str | LaplacianMatrix | None = None
     #: The kernels of covariates.
     sides: Mapping[str, Kernel] = MappingProxyType({})
 
     @classmethod
     def of(
         cls,
-        H: Any,
+        H: Relations,
         *,
         kernel: str | Kernel | None,
-        covariates: Any,
+        covariates: Matrix | Kernel | None,
         combine: str,
         size_exponent: float | str,
         rank: int | None,
@@ -79,7 +82,7 @@ class Blueprint(NamedTuple):
         needs_eigenvectors: bool = False,
         standardises: bool = True,
         relative_level: float = 0.0,
-        laplacian: Any = None,
+        laplacian: str | LaplacianMatrix | None = None,
     ) -> Blueprint:
         """Check the arguments of an estimator, choose how it is to be solved, and settle what is to be learned."""
         domain = Domain.of(H)
@@ -241,7 +244,7 @@ def _is_field(
     name: str | None,
     sides: Mapping[str, Kernel],
     solver: Choice,
-    laplacian: Any,
+    laplacian: str | LaplacianMatrix | None,
     combine: str,
     *,
     has_many: bool,
@@ -293,7 +296,12 @@ def _added(terms: dict[str, Kernel]) -> Kernel:
 
 
 def _covariate_kernels(
-    domain: Domain, covariates: Any, fixed: tuple[str, ...], *, by_angles: bool, beside_field: bool = False
+    domain: Domain,
+    covariates: Matrix | Kernel | None,
+    fixed: tuple[str, ...],
+    *,
+    by_angles: bool,
+    beside_field: bool = False,
 ) -> dict[str, Kernel]:
     """Return what covariates add to a model: nothing, a kernel that is given, that of a few columns, those of many."""
     if covariates is None:

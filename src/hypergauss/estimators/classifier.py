@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from hypergauss import _checks, parameters
+from hypergauss._checks import Labels, Matrix, Seed
 from hypergauss._progress import progress
 from hypergauss.estimators.blueprint import RELATIVE_LEVEL
 from hypergauss.estimators.defaults import default_class_priors
@@ -16,12 +17,13 @@ from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import fit
 from hypergauss.estimators.growing_classifier import GrowingClassifier
+from hypergauss.estimators.inducing import InducingChoice
 from hypergauss.estimators.labels import check_labels, make_likelihood, numbered, once_each
 from hypergauss.estimators.latent_task import INFERENCES, MEASURED, LatentTask, kind_of, resolved
 from hypergauss.estimators.uncertainty import HyperparameterPosterior, entry_names
 from hypergauss.estimators.vertices import in_order_of
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import as_list
+from hypergauss.hypergraph.names import Name, as_list
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mcmc import Draws
 from hypergauss.kernels import Kernel
@@ -29,6 +31,7 @@ from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 from hypergauss.solvers.choose import Choice, dense_is_affordable
 from hypergauss.solvers.work import Work, coupled_is_affordable
+from hypergauss.spectrum.given import LaplacianMatrix
 
 
 class HypergraphGPClassifier(GrowingClassifier):
@@ -156,16 +159,16 @@ class HypergraphGPClassifier(GrowingClassifier):
         self,
         H: Hypergraph | Graph | Mapping[str, Hypergraph | Graph],
         kernel: str | Kernel | None = None,
-        covariates: Any = None,
+        covariates: Matrix | Kernel | None = None,
         *,
         likelihood: str | Classification = "auto",
         inference: str = "auto",
-        inducing: Any = None,
+        inducing: InducingChoice | None = None,
         batch_size: int | None = None,
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
-        laplacian: Any = None,
+        laplacian: str | LaplacianMatrix | None = None,
         learn: bool = True,
         integrate: bool = True,
         calibrate: bool | str = "auto",
@@ -173,7 +176,7 @@ class HypergraphGPClassifier(GrowingClassifier):
         solver: Choice = "auto",
         n_starts: int = 1,
         max_iterations: int = 100,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: bool = False,
     ) -> None:
         self.H = H
@@ -197,7 +200,7 @@ class HypergraphGPClassifier(GrowingClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Iterable[Any], y: Any) -> Self:
+    def fit(self, X: Iterable[Name], y: Labels) -> Self:
         """Learn from labelled vertices.
 
         Parameters

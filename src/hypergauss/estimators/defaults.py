@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from hypergauss import parameters
 from hypergauss.learning.priors import LogNormal
+from hypergauss.parameters import Parametrised
 
 #: The variance that latent functions of classes are expected to have, their noise being 1: one label in ten is noise.
 CLASS_VARIANCE = 10.0
@@ -63,7 +63,7 @@ def default_likelihood_priors() -> dict[str, LogNormal]:
     return {**_SHAPES, "variance": LogNormal(1.0, 3.0)}
 
 
-def priors_around(model: Any, priors: Mapping[str, LogNormal]) -> dict[str, LogNormal]:
+def priors_around(model: Parametrised, priors: Mapping[str, LogNormal]) -> dict[str, LogNormal]:
     """Return priors around the values of a model, for positive hyperparameters that no other prior names.
 
     One that is infinite, such as nu, keeps its range.

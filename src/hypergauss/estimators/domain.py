@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss._checks import Matrix
 from hypergauss.exceptions import DataWarning
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import locate_vertices, plain, unique_index
+from hypergauss.hypergraph.names import Name, locate_vertices, plain, unique_index
 from hypergauss.kernels.covariates import check_covariates
 
 #: The name by which covariates stand beside relations.
@@ -76,11 +77,11 @@ class Domain(NamedTuple):
                     stacklevel=4,  # who called `fit`
                 )
 
-    def rows(self, names: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
+    def rows(self, names: Iterable[Name], *, argument: str = "vertices") -> np.ndarray:
         """Return the position of each named vertex."""
         return locate_vertices(self.vertices, names, argument=argument)
 
-    def table(self, covariates: Any) -> np.ndarray:
+    def table(self, covariates: Matrix) -> np.ndarray:
         """Return covariates with one row a vertex, in the order of the vertices, each column standardised.
 
         A DataFrame is matched by its index; an array must have the vertices' order already. A column that is the same
@@ -97,7 +98,7 @@ class Domain(NamedTuple):
             )
         return Standardiser.of(array)(array)
 
-    def aligned(self, covariates: Any) -> np.ndarray:
+    def aligned(self, covariates: Matrix) -> np.ndarray:
         """Return covariates with one row a vertex, in the order of the vertices."""
         if isinstance(covariates, pd.DataFrame | pd.Series):
             covariates = self.rows_of(covariates)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import plain
+from hypergauss.hypergraph.names import Name, plain
 from hypergauss.solvers.contributions import incidence_of
 from hypergauss.spectrum import Spectrum
 from hypergauss.spectrum.laplacians import normalised_incidence
@@ -18,7 +17,7 @@ from hypergauss.spectrum.laplacians import normalised_incidence
 _SAME = 1e-6
 
 
-def edge_names(label: str, spectrum: Spectrum, relations: Mapping[str, Hypergraph | Graph]) -> Sequence[Any]:
+def edge_names(label: str, spectrum: Spectrum, relations: Mapping[str, Hypergraph | Graph]) -> Sequence[Name]:
     """Return a name for each hyperedge of a kernel's spectrum.
 
     A kernel may bring a spectrum of its own, of another hypergraph on the same vertices. Labels and counts do not tell

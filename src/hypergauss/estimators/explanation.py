@@ -12,7 +12,8 @@ import pandas as pd
 from hypergauss._views import html_bars, html_table, signed
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.edge_names import edge_names
-from hypergauss.hypergraph.names import plain
+from hypergauss.estimators.grown_relations import Relation, Relations
+from hypergauss.hypergraph.names import Name, plain
 from hypergauss.solvers.base import Posterior
 from hypergauss.solvers.contributions import Part, edge_parts
 
@@ -52,7 +53,7 @@ class Explanation:
         What `mean` is, in words.
     """
 
-    vertex: Any
+    vertex: Name
     of: str
     prediction: float
     mean: float
@@ -99,7 +100,7 @@ def explain(
     row: int,
     *,
     vertices: pd.Index,
-    H: Any,
+    H: Relations,
     of: str,
     with_values: bool = False,
 ) -> Explanation:
@@ -146,7 +147,7 @@ def explain(
 
 
 def _by_edge(
-    parts: Sequence[tuple[float, int, Part]], relations: Mapping[str, Any]
+    parts: Sequence[tuple[float, int, Part]], relations: Mapping[str, Relation]
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return a table of hyperedges, and what is left by part.
 
@@ -155,7 +156,7 @@ def _by_edge(
     """
     totals: dict[tuple[str, int, int], float] = {}
     rest: dict[str, float] = {}
-    names: dict[tuple[str, int], Sequence[Any]] = {}
+    names: dict[tuple[str, int], Sequence[Name]] = {}
     for factor, number, part in parts:
         home = (part.label, number)
         if part.spectrum is not None and home not in names:

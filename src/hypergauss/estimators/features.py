@@ -9,6 +9,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
+from hypergauss._checks import Matrix
 from hypergauss.estimators.domain import COVARIATES, SMOOTHED, Domain
 from hypergauss.hypergraph.walk import where_walks_stop
 from hypergauss.kernels import Components, Kernel, UnitRows
@@ -40,7 +41,7 @@ def are_many(covariates: Any) -> bool:
 
 def feature_kernels(
     domain: Domain,
-    covariates: Any,
+    covariates: Matrix,
     fixed: tuple[str, ...] = (),
     *,
     by_angles: bool = False,
@@ -87,7 +88,7 @@ def _check_told_apart(X: Any) -> None:
         )
 
 
-def _aligned(domain: Domain, covariates: Any) -> Any:
+def _aligned(domain: Domain, covariates: Matrix) -> Any:
     """Return features with one row a vertex, sparse where they were."""
     if _is_sparse_frame(covariates):
         frame = domain.rows_of(covariates)
@@ -106,7 +107,7 @@ def _finite(matrix: sp.csr_array, domain: Domain) -> sp.csr_array:
     return sp.csr_array(matrix, dtype=np.float64)
 
 
-def _is_sparse_frame(covariates: Any) -> bool:
+def _is_sparse_frame(covariates: object) -> bool:
     return (
         isinstance(covariates, pd.DataFrame)
         and len(covariates.columns) > 0

@@ -8,7 +8,7 @@ hundred products, once. So a bound is climbed from there, at that nu: the size o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -16,9 +16,11 @@ from hypergauss import parameters
 from hypergauss.estimators.defaults import default_priors
 from hypergauss.estimators.latent_task import LatentTask
 from hypergauss.estimators.tasks import Attempt, GaussianTask, Task
+from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.one_hot_by_products import OneHotByProducts
 from hypergauss.kernels import Kernel, Matern
 from hypergauss.likelihoods import Classification
+from hypergauss.solvers.base import GaussianModel
 from hypergauss.solvers.sites import Observations
 
 #: The noise variance that indicators of unit variance begin with.
@@ -52,7 +54,7 @@ def learn_field(kernels: Sequence[Kernel], task: Task) -> Attempt:
     return attempt
 
 
-def _starts(kernels: Sequence[Kernel], task: Task) -> list[Any]:
+def _starts(kernels: Sequence[Kernel], task: Task) -> list[GaussianModel | LatentModel]:
     """Return models at the hyperparameters to begin with, the most promising first."""
     is_single = isinstance(kernels[0], Matern)
     simpler = indicators(task) if task.learns and is_single and isinstance(task, LatentTask) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,13 @@ from hypergauss.exceptions import ConvergenceError, LearningWarning
 from hypergauss.inference.mcmc.evidence import HyperparameterDraws
 from hypergauss.learning.search import Learned
 from hypergauss.learning.size_exponent import Profile, log_prior, search
+from hypergauss.parameters import Model
 from hypergauss.solvers.choose import Plan
 from hypergauss.solvers.threads import threads_for
 from hypergauss.solvers.work import Work
 
 
-class Fitted(NamedTuple):
+class Fitted(NamedTuple, Generic[Model]):
     """A learned model, its posterior, and how it was found.
 
     Attributes
@@ -48,18 +49,18 @@ class Fitted(NamedTuple):
         How far from their estimates they may be, where that is known.
     """
 
-    model: Any
-    learned: Learned
+    model: Model
+    learned: Learned[Model]
     posterior: Any
     exponents: dict[str, float]
-    profiles: dict[str, Profile]
+    profiles: dict[str, Profile[Attempt]]
     plan: Plan | None
     averaged: Averaged | None = None
     draws: HyperparameterDraws | None = None
     uncertainty: HyperparameterPosterior | None = None
 
 
-def fit(blueprint: Blueprint, task: Task) -> Fitted:
+def fit(blueprint: Blueprint, task: Task[Model]) -> Fitted[Model]:
     """Learn everything, the size exponents relation by relation, and condition on the data.
 
     Where conjugate gradients do not converge and an exact solver fits in memory, it takes their place with a warning.
@@ -83,7 +84,7 @@ def fit(blueprint: Blueprint, task: Task) -> Fitted:
             return _fit(exact, task.exactly())
 
 
-def _fit(blueprint: Blueprint, task: Task) -> Fitted:
+def _fit(blueprint: Blueprint, task: Task[Model]) -> Fitted[Model]:
     """Learn from a part of the observations where all would take long; condition on all of them in any case."""
     size = blueprint.learning_size(len(task.rows))
     part = task if size == len(task.rows) else task.part(size)
@@ -120,7 +121,7 @@ def _uncertainty(
 
 def _learn(
     blueprint: Blueprint, task: Task
-) -> tuple[Attempt, Averaged | None, HyperparameterDraws | None, dict[str, float | None], dict[str, Profile]]:
+) -> tuple[Attempt, Averaged | None, HyperparameterDraws | None, dict[str, float | None], dict[str, Profile[Attempt]]]:
     """Return the mode of the hyperparameters, what to average over, draws, the exponents there, and their profiles."""
     exponents, profiles = dict(blueprint.exponents), dict[str, Profile]()
     if blueprint.is_markov:
@@ -151,7 +152,7 @@ def _learn(
 
 def _profile(
     blueprint: Blueprint, task: Task, exponents: dict[str, float | None], name: str, start: Attempt | None
-) -> Profile:
+) -> Profile[Attempt]:
     """Search one relation's exponent, the others held."""
 
     def learn_at(exponent: float, previous: Attempt | None, *, worthless_below: float) -> Attempt:
@@ -165,7 +166,7 @@ def _neighbours(
     blueprint: Blueprint,
     task: Task,
     exponents: dict[str, float | None],
-    profiles: dict[str, Profile],
+    profiles: dict[str, Profile[Attempt]],
     attempt: Attempt,
 ) -> list[Neighbour]:
     """Return the modes at the size exponents that were tried last, with the chosen one's shape of filters."""

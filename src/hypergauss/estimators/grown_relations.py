@@ -10,11 +10,15 @@ import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph, assembly
-from hypergauss.hypergraph.names import locate, plain
+from hypergauss.hypergraph.names import ByName, locate, plain
 
 Relation = Hypergraph | Graph
 #: One relation, or several by name.
 Relations = Relation | Mapping[str, Relation]
+
+
+#: New vertices: the hyperedges of each, or a hypergraph of them; of several relations these by relation.
+NewMemberships = Hypergraph | ByName[Any]
 
 
 class Cures(NamedTuple):
@@ -58,7 +62,7 @@ def grown(H: Relations, further: Relations | None) -> Relations:
     return {**H, **further}
 
 
-def with_newcomers(H: Relations, memberships: Any) -> tuple[Relations, list[Any]]:
+def with_newcomers(H: Relations, memberships: NewMemberships) -> tuple[Relations, list[Any]]:
     """Return relations with new vertices in hyperedges that are there, and the names of these vertices in order.
 
     Parameters
@@ -85,7 +89,7 @@ def with_newcomers(H: Relations, memberships: Any) -> tuple[Relations, list[Any]
     return relations, list(everyone)
 
 
-def newcomers_rows(H: Hypergraph, memberships: Any, cures: Cures = _CURES) -> sp.csr_array:
+def newcomers_rows(H: Hypergraph, memberships: NewMemberships, cures: Cures = _CURES) -> sp.csr_array:
     """Return the rows r(v, .) of new vertices, shape (m, M), in their order."""
     by_edge, names = _by_edge(H, memberships, cures)
     found = assembly.of_members(by_edge, names)
@@ -97,13 +101,13 @@ def newcomers_rows(H: Hypergraph, memberships: Any, cures: Cures = _CURES) -> sp
     return sp.csr_array((entries.data[kept], places), shape=(len(names), H.num_edges))
 
 
-def _joined(H: Relation, memberships: Any) -> tuple[Hypergraph, list[Any]]:
+def _joined(H: Relation, memberships: NewMemberships) -> tuple[Hypergraph, list[Any]]:
     by_edge, names = _by_edge(H, memberships, _CURES)
     assert isinstance(H, Hypergraph)
     return H.with_vertices([*H.vertices, *names]).with_members(by_edge), names
 
 
-def _by_edge(H: Relation, memberships: Any, cures: Cures) -> tuple[dict[Any, dict[Any, float]], list[Any]]:
+def _by_edge(H: Relation, memberships: NewMemberships, cures: Cures) -> tuple[ByName[dict[Any, float]], list[Any]]:
     """Return the new members of each hyperedge that has any, and the new vertices in order, all checked."""
     if not isinstance(H, Hypergraph):
         raise TypeError(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 
 from hypergauss import _checks
 from hypergauss.estimators.domain import Domain
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import Name
 from hypergauss.inference.selection import select_inducing_vertices
 from hypergauss.solvers.projection import SpectralFeatures
 
+#: A number of vertices to select, their names, or leading eigenvectors.
+InducingChoice: TypeAlias = int | Iterable[Name] | SpectralFeatures
 
-def check_inducing(inducing: Any, domain: Domain, seed: int) -> SpectralFeatures | np.ndarray:
+
+def check_inducing(inducing: InducingChoice, domain: Domain, seed: int) -> SpectralFeatures | np.ndarray:
     """Return leading eigenvectors as they are, or the inducing vertices by index.
 
     Parameters

@@ -11,13 +11,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Seed
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.labels import check_labels
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of
-from hypergauss.hypergraph.names import as_list
+from hypergauss.hypergraph.names import Name, as_list
 from hypergauss.inference.calibration import tempered
-from hypergauss.inference.latents import SampledLatents
-from hypergauss.inference.mixtures import components
+from hypergauss.inference.latents import GaussianLatents, SampledLatents
+from hypergauss.inference.mixtures import MixedLatents, components
 from hypergauss.likelihoods import OrderedProbit
 from hypergauss.solvers.threads import threads_for
 
@@ -25,23 +26,23 @@ from hypergauss.solvers.threads import threads_for
 class LabelledVertices(ClassifierMixin, VertexEstimator):
     """Probabilities of classes, from a posterior of latent functions."""
 
-    posterior_: Any
+    posterior_: GaussianLatents | MixedLatents | SampledLatents
     classes_: np.ndarray
     temperature_: float
     shares_: np.ndarray | None
 
-    def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
+    def predict_proba(self, X: Iterable[Name]) -> np.ndarray:
         """Return the probability of each class for named vertices, shape (m, C), in the order of ``classes_``."""
         rows = self._rows(X)
         with threads_for(max(len(rows), len(self.vertices_))):
             return tempered(self.posterior_.probabilities(rows), self.temperature_, self.shares_)
 
-    def predict(self, X: Iterable[Any]) -> np.ndarray:
+    def predict(self, X: Iterable[Name]) -> np.ndarray:
         """Return the most probable class of named vertices, shape (m,)."""
         most_probable = self.predict_proba(X).argmax(axis=1)  # first, as it says so of an unfitted model
         return self.classes_[most_probable]
 
-    def score(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Iterable[Name], y: Labels, sample_weight: Any = None) -> float:
         """Return the share of named vertices, shape (m,), whose most probable class is their label."""
         names = as_list(X)
         labels = check_labels(in_order_of(X, names, y, argument="y"))
@@ -49,7 +50,7 @@ class LabelledVertices(ClassifierMixin, VertexEstimator):
         predicted = self.predict_proba(names).argmax(axis=1)
         return float(np.average(predicted == _checks.positions(labels, self.classes_), weights=sample_weight))
 
-    def explain(self, vertex: Any, *, label: Any = None) -> Explanation:
+    def explain(self, vertex: Name, *, label: Name | None = None) -> Explanation:
         """Return how much each labelled vertex, and each hyperedge of this vertex, speaks for a class.
 
         What is taken apart is the latent function of the class less the mean of the others', under the Gaussian
@@ -92,7 +93,7 @@ class LabelledVertices(ClassifierMixin, VertexEstimator):
         begun = f"without observations, {own:+.3g} by the classes' shares" if own else found.begun
         return replace(found, prediction=found.prediction + own, mean=found.mean + own, begun=begun)
 
-    def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
+    def sample(self, X: Iterable[Name], n: int = 1, random_state: Seed = None) -> np.ndarray:
         """Return n joint draws of the latent functions at named vertices, shape (n, m, L)."""
         count = _checks.count("n", n)
         rows = self._rows(X)

@@ -10,14 +10,15 @@ import pandas as pd
 from sklearn.utils import column_or_1d
 
 from hypergauss import _checks
+from hypergauss._checks import Labels
 from hypergauss.estimators.vertices import half_given, in_order_of
-from hypergauss.hypergraph.names import as_list, plain
+from hypergauss.hypergraph.names import Name, Names, as_list, plain
 from hypergauss.likelihoods import Bernoulli, Classification, MultinomialProbit, OrderedProbit, RobustMax, Softmax
 
 LIKELIHOODS = ("auto", "probit", "softmax", "robust-max", "ordinal", "logit")
 
 
-def check_labels(y: Any) -> np.ndarray:
+def check_labels(y: Labels | None) -> np.ndarray:
     """Return labels as a 1-D array without missing ones and without numbers that are measurements."""
     if y is None:
         raise ValueError("Learning requires y to be passed, but the target y is None.")
@@ -40,7 +41,7 @@ def check_labels(y: Any) -> np.ndarray:
     return labels
 
 
-def numbered(labels: np.ndarray, given: Any, *, is_ordinal: bool) -> tuple[np.ndarray, np.ndarray]:
+def numbered(labels: np.ndarray, given: Labels, *, is_ordinal: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of each label's class and the classes: in the order that labels bring along, or sorted."""
     dtype = getattr(given, "dtype", None)
     if isinstance(dtype, pd.CategoricalDtype) and dtype.ordered:
@@ -64,7 +65,7 @@ def _sorted_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return pd.factorize(labels)
 
 
-def once_each(rows: np.ndarray, codes: np.ndarray, names: Any) -> tuple[np.ndarray, np.ndarray]:
+def once_each(rows: np.ndarray, codes: np.ndarray, names: Names) -> tuple[np.ndarray, np.ndarray]:
     """Return each labelled vertex once, refusing one with two labels."""
     unique, first, back = np.unique(rows, return_index=True, return_inverse=True)
     clash = np.flatnonzero(codes[first][back] != codes)
@@ -100,7 +101,7 @@ def make_likelihood(
     return Softmax(len(classes)) if likelihood == "softmax" else RobustMax(len(classes))
 
 
-def with_further(known: pd.Series, X: Iterable[Any] | None, y: Any, classes: np.ndarray) -> pd.Series:
+def with_further(known: pd.Series, X: Iterable[Name] | None, y: Labels | None, classes: np.ndarray) -> pd.Series:
     """Return labels with further ones, of classes that there are and without contradicting any."""
     if X is None or y is None:
         raise half_given(X)

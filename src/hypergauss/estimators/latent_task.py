@@ -32,6 +32,7 @@ from hypergauss.solvers.base import ExactSolver, Solver
 from hypergauss.solvers.choose import solver_for
 from hypergauss.solvers.iterative.solver import IterativeSolver
 from hypergauss.solvers.markov.solver import JointSolver, MarkovSolver
+from hypergauss.solvers.sites import NaturalSites
 
 INFERENCES = ("ep", "variational", "laplace", "dirichlet", "one-hot", "mcmc")
 #: Those that take labels as measurements.
@@ -48,7 +49,7 @@ _OBJECTIVES: dict[str, type[SiteObjective]] = {
 }
 
 
-class LatentTask(Task):
+class LatentTask(Task[LatentModel]):
     """Observations through a likelihood, each vertex once.
 
     Parameters
@@ -111,7 +112,7 @@ class LatentTask(Task):
         fixed = ("mean",) if self.likelihood.sets_level or has_level(kernel) else ()
         return LatentModel(kernel, self.likelihood, np.zeros(self.likelihood.num_latents), fixed)
 
-    def objective(self, solver: Solver, model: LatentModel, state: Any) -> Objective:
+    def objective(self, solver: Solver, model: LatentModel, state: NaturalSites | None) -> Objective[LatentModel]:
         """Return the bound or Laplace's evidence; sites belong to vertices, so a kernel starts from the last one's."""
         if isinstance(solver, ExactSolver):
             return self._kind()(solver, self.y, self.likelihood.num_latents, state)
@@ -156,7 +157,7 @@ class LatentTask(Task):
         return CoupledPropagation if is_coupled else _OBJECTIVES[self.inference]
 
     def conditioned(
-        self, model: LatentModel, sites: Any, solver: Solver, objective: Objective | None = None
+        self, model: LatentModel, sites: NaturalSites, solver: Solver, objective: Objective[LatentModel] | None = None
     ) -> GaussianLatents:
         """Return the latents given the sites that an objective ended with, which may know more of them."""
         objective = self.objective(solver, model, sites) if objective is None else objective

@@ -13,10 +13,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Seed, Values
 from hypergauss.estimators.explanation import Explanation, explain
 from hypergauss.estimators.measurements import is_ordinal
 from hypergauss.estimators.vertices import VertexEstimator, in_order_of
-from hypergauss.hypergraph.names import as_list
+from hypergauss.hypergraph.names import Name, as_list
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
 from hypergauss.inference.predictive import (
@@ -44,7 +45,7 @@ class Predictions(NamedTuple):
 class MeasuredVertices(RegressorMixin, VertexEstimator):
     """Predictions of measurements, counts or levels, from a posterior of one function a target."""
 
-    likelihood: Any
+    likelihood: str | Likelihood
     posterior_: Any
     noise_variance_: float | None
     transform_: str
@@ -52,13 +53,13 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
     _flat: bool
 
     @overload
-    def predict(self, X: Iterable[Any], return_std: Literal[False] = False) -> np.ndarray: ...
+    def predict(self, X: Iterable[Name], return_std: Literal[False] = False) -> np.ndarray: ...
 
     @overload
-    def predict(self, X: Iterable[Any], return_std: Literal[True], *, include_noise: bool = True) -> Predictions: ...
+    def predict(self, X: Iterable[Name], return_std: Literal[True], *, include_noise: bool = True) -> Predictions: ...
 
     def predict(
-        self, X: Iterable[Any], return_std: bool = False, *, include_noise: bool = True
+        self, X: Iterable[Name], return_std: bool = False, *, include_noise: bool = True
     ) -> np.ndarray | Predictions:
         """Predict named vertices: the mean of a new measurement, on the scale of the data.
 
@@ -108,7 +109,7 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         return Predictions(self._shaped(mean), self._shaped(np.sqrt(variance)))
 
     def predict_quantiles(
-        self, X: Iterable[Any], probabilities: Sequence[float] = (0.05, 0.5, 0.95), *, include_noise: bool = True
+        self, X: Iterable[Name], probabilities: Sequence[float] = (0.05, 0.5, 0.95), *, include_noise: bool = True
     ) -> np.ndarray:
         """Return quantiles of a new measurement: for each probability the least value that is not exceeded with it.
 
@@ -142,7 +143,7 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         found = self._prediction(self._rows(X)).quantiles(wanted, include_noise=include_noise)
         return found[:, 0] if self._flat and found.ndim == 3 else found
 
-    def log_density(self, X: Iterable[Any], y: Any) -> np.ndarray:
+    def log_density(self, X: Iterable[Name], y: Values | Labels) -> np.ndarray:
         """Return the log density of new measurements, the log probability of counts and levels.
 
         On the scale of the data, whatever scale was learned on: densities of one target by several models compare.
@@ -172,7 +173,7 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
             return prediction.log_density(values)
         return prediction.log_density(values[:, None])[:, 0]
 
-    def score(self, X: Iterable[Any], y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Iterable[Name], y: Values | Labels, sample_weight: Any = None) -> float:
         """Return R^2 of the predicted means; levels that are no numbers count from 0."""
         check_is_fitted(self)
         names = as_list(X)
@@ -182,18 +183,18 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         return float(super().score(names, given, sample_weight))
 
     @available_if(lambda self: is_ordinal(self.likelihood))
-    def predict_proba(self, X: Iterable[Any]) -> np.ndarray:
+    def predict_proba(self, X: Iterable[Name]) -> np.ndarray:
         """Return the probability of each level, shape (m, C), in the order of ``levels_``; of ordinal models only."""
         prediction = self._prediction(self._rows(X))
         assert isinstance(prediction, LevelPrediction)
         return prediction.probabilities
 
-    def predict_covariance(self, X: Iterable[Any]) -> np.ndarray:
+    def predict_covariance(self, X: Iterable[Name]) -> np.ndarray:
         """Return the joint posterior covariance of f at named vertices, shape (m, m)."""
         rows = self._rows(X)
         return self._function.covariance(rows)
 
-    def explain(self, vertex: Any, *, output: int = 0) -> Explanation:
+    def explain(self, vertex: Name, *, output: int = 0) -> Explanation:
         """Return how much each observed vertex, and each hyperedge of this vertex, contributes to its predicted mean.
 
         Contributions of either kind add up to the prediction: the mean, on the scale that was learned on; with another
@@ -236,7 +237,7 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
             with_values=not self._is_through_likelihood,
         )
 
-    def sample(self, X: Iterable[Any], n: int = 1, random_state: Any = None) -> np.ndarray:
+    def sample(self, X: Iterable[Name], n: int = 1, random_state: Seed = None) -> np.ndarray:
         """Return n joint draws of f at named vertices, shape (n, m) or (n, m, L).
 
         f is on the scale that was learned on: the logarithm of a rate for counts, with ``transform="log"`` that of a
@@ -315,7 +316,7 @@ class MeasuredVertices(RegressorMixin, VertexEstimator):
         return columns[:, 0] if self._flat and columns.ndim == 2 else columns
 
 
-def _without_own_site(posterior: Any) -> list[Part]:
+def _without_own_site(posterior: GaussianLatents | MixedLatents) -> list[Part]:
     r"""Return f at each observed vertex from the others: its marginal N(m, v) less its site, of variance t and mean y.
 
     With left = 1 - v / t: variance v / left, mean (m - v y / t) / left.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Values
 from hypergauss.estimators.defaults import (
     default_class_priors,
     default_count_priors,
@@ -18,7 +19,7 @@ from hypergauss.estimators.labels import numbered
 from hypergauss.estimators.latent_task import LatentTask
 from hypergauss.estimators.settings import Idle
 from hypergauss.estimators.tasks import How, chosen_part
-from hypergauss.hypergraph.names import plain
+from hypergauss.hypergraph.names import Names, plain
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
 from hypergauss.kernels import Kernel
@@ -34,7 +35,7 @@ LIKELIHOODS = ("gaussian", "student-t", "poisson", "ordinal")
 _MOST_LEVELS = 50
 
 
-def check_likelihood(likelihood: Any) -> str | Likelihood:
+def check_likelihood(likelihood: object) -> str | Likelihood:
     """Return a name or a likelihood of one latent function and of numbers or ordered levels; refuse others."""
     if not isinstance(likelihood, Likelihood):
         return _checks.one_of("likelihood", likelihood, LIKELIHOODS)
@@ -46,7 +47,7 @@ def check_likelihood(likelihood: Any) -> str | Likelihood:
     )
 
 
-def check_transform(transform: Any) -> str:
+def check_transform(transform: object) -> str:
     """Return the name of a scale, or "auto"."""
     return "none" if transform is None else _checks.one_of("transform", transform, (*TRANSFORMS, "auto"))
 
@@ -58,17 +59,17 @@ def scales_to_try(transform: str, y: np.ndarray) -> list[Transform]:
     return [each for each in TRANSFORMS.values() if np.isfinite(each.log_slope(y)).all()]
 
 
-def is_gaussian(likelihood: Any) -> bool:
+def is_gaussian(likelihood: str | Likelihood) -> bool:
     """Return whether noise is normal and all is exact; a `likelihoods.Gaussian` that is given is one among others."""
     return _is_named(likelihood, "gaussian")
 
 
-def is_ordinal(likelihood: Any) -> bool:
+def is_ordinal(likelihood: str | Likelihood) -> bool:
     """Return whether a likelihood, by name or itself, is of ordered levels."""
     return isinstance(likelihood, OrderedProbit) or _is_named(likelihood, "ordinal")
 
 
-def kind_of_work(likelihood: Any) -> str:
+def kind_of_work(likelihood: str | Likelihood) -> str:
     """Return what an evaluation of the objective does, as `Work` names it."""
     if is_gaussian(likelihood):
         return "gaussian"
@@ -76,7 +77,7 @@ def kind_of_work(likelihood: Any) -> str:
     return "sites" if is_log_concave else "variational"
 
 
-def measurement_rules(likelihood: Any, *, knows_noise: bool) -> list[Idle]:
+def measurement_rules(likelihood: str | Likelihood, *, knows_noise: bool) -> list[Idle]:
     """Return the rules of a regressor's own settings: what a likelihood, or noise that is known, leaves to do."""
     is_normal, is_student = is_gaussian(likelihood), _is_named(likelihood, "student-t")
     has_errors = isinstance(likelihood, Measurement) and likelihood.rescaled(1.0) is not None
@@ -112,7 +113,7 @@ def measurement_rules(likelihood: Any, *, knows_noise: bool) -> list[Idle]:
     ]
 
 
-def _is_named(likelihood: Any, name: str) -> bool:
+def _is_named(likelihood: str | Likelihood, name: str) -> bool:
     return isinstance(likelihood, str) and likelihood == name
 
 
@@ -149,7 +150,9 @@ class Target(NamedTuple):
         return "ep" if self.likelihood.is_log_concave else "variational"
 
 
-def target_of(likelihood: str | Likelihood, y: Any, *, noise_variance: float, scales: bool, centres: bool) -> Target:
+def target_of(
+    likelihood: str | Likelihood, y: Values | Labels, *, noise_variance: float, scales: bool, centres: bool
+) -> Target:
     """Return what was observed for a likelihood, checked.
 
     Parameters
@@ -184,7 +187,7 @@ def target_of(likelihood: str | Likelihood, y: Any, *, noise_variance: float, sc
     return Target(values, start, float(centre[0]), scale, 0.0, None, default_priors(unit))
 
 
-def check_once_each(names: Any, rows: np.ndarray) -> None:
+def check_once_each(names: Names, rows: np.ndarray) -> None:
     """Refuse a vertex that was observed twice, which normal noise alone merges without loss."""
     unique, counts = np.unique(rows, return_counts=True)
     repeated = unique[counts > 1]
@@ -208,7 +211,7 @@ def centre_and_scale(y: np.ndarray, *, scales: bool, centres: bool) -> tuple[np.
     return centre * largest, spread * float(largest) if scales and spread > 1e-12 else 1.0
 
 
-def further_values(likelihood: Likelihood, y: Any, levels: np.ndarray | None) -> np.ndarray:
+def further_values(likelihood: Likelihood, y: Values | Labels, levels: np.ndarray | None) -> np.ndarray:
     """Return what more was observed as a likelihood that has been learned takes it, shape (n,), checked."""
     if levels is None:
         values = _numbers(y)
@@ -225,7 +228,7 @@ def further_values(likelihood: Likelihood, y: Any, levels: np.ndarray | None) ->
     return at.astype(np.float64)
 
 
-def _numbers(y: Any) -> np.ndarray:
+def _numbers(y: Values | Labels) -> np.ndarray:
     if y is None:
         raise ValueError("Learning requires y to be passed, but the target y is None.")
     values = _checks.finite_array("y", y, missing="Leave unmeasured vertices out: they are what is predicted.")
@@ -247,7 +250,7 @@ def _check_counts(values: np.ndarray) -> None:
         )
 
 
-def _levels(likelihood: Any, y: Any) -> Target:
+def _levels(likelihood: str | Likelihood, y: Values | Labels) -> Target:
     labels = _checks.labels("y", y, missing="Leave vertices without a level out: they are what is predicted.")
     codes, levels = numbered(labels, y, is_ordinal=True)
     if not 2 <= len(levels) <= _MOST_LEVELS:
@@ -309,9 +312,9 @@ class MeasurementTask(LatentTask):
     def conditioned(
         self,
         model: LatentModel,
-        sites: Any,
+        sites: NaturalSites,
         solver: Solver,
-        objective: Objective | None = None,  # noqa: ARG002
+        objective: Objective[LatentModel] | None = None,  # noqa: ARG002
     ) -> GaussianLatents:
         """Return the latents given sites, both in the units of y."""
         centre, scale = self.target.centre, self.target.scale

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import Tags
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Matrix, Seed, Values
 from hypergauss._progress import progress
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.defaults import default_priors, priors_around
 from hypergauss.estimators.fitting import Fitted, fit
 from hypergauss.estimators.growing_regressor import GrowingRegressor
+from hypergauss.estimators.inducing import InducingChoice
 from hypergauss.estimators.measurements import (
     MeasurementTask,
     centre_and_scale,
@@ -30,13 +32,14 @@ from hypergauss.estimators.settings import check_flags, refuse_idle
 from hypergauss.estimators.tasks import GaussianTask
 from hypergauss.estimators.vertices import in_order_of
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import as_list
+from hypergauss.hypergraph.names import Name, as_list
 from hypergauss.kernels import Kernel
 from hypergauss.learning.priors import LogNormal
 from hypergauss.likelihoods import Likelihood
 from hypergauss.solvers.choose import Choice, is_by_products
 from hypergauss.solvers.sites import Observations, check_observations
 from hypergauss.solvers.work import Work
+from hypergauss.spectrum.given import LaplacianMatrix
 
 
 class HypergraphGPRegressor(GrowingRegressor):
@@ -194,12 +197,12 @@ class HypergraphGPRegressor(GrowingRegressor):
         self,
         H: Hypergraph | Graph | Mapping[str, Hypergraph | Graph],
         kernel: str | Kernel | None = None,
-        covariates: Any = None,
+        covariates: Matrix | Kernel | None = None,
         *,
         combine: str = "sum",
         size_exponent: float | str = "auto",
         rank: int | None = None,
-        laplacian: Any = None,
+        laplacian: str | LaplacianMatrix | None = None,
         noise_variance: float = 0.1,
         learn: bool = True,
         integrate: bool = True,
@@ -209,10 +212,10 @@ class HypergraphGPRegressor(GrowingRegressor):
         likelihood: str | Likelihood = "gaussian",
         transform: str | None = "none",
         solver: Choice = "auto",
-        inducing: Any = None,
+        inducing: InducingChoice | None = None,
         n_starts: int = 1,
         max_iterations: int = 200,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: bool = False,
     ) -> None:
         self.H = H
@@ -237,7 +240,7 @@ class HypergraphGPRegressor(GrowingRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Iterable[Any], y: Any, *, noise_variance: Any = None) -> Self:
+    def fit(self, X: Iterable[Name], y: Values | Labels, *, noise_variance: Values | None = None) -> Self:
         """Learn from measured vertices.
 
         Parameters
@@ -310,10 +313,10 @@ class HypergraphGPRegressor(GrowingRegressor):
         self,
         blueprint: Blueprint,
         rows: np.ndarray,
-        y: Any,
-        noise_variance: Any,
+        y: Values | Labels,
+        noise_variance: Values | None,
         transform: str,
-        report: Any,
+        report: Callable[[str], None] | None,
         *,
         draws: bool,
     ) -> dict[str, Any]:
@@ -337,7 +340,12 @@ class HypergraphGPRegressor(GrowingRegressor):
         return tasks
 
     def _through(
-        self, likelihood: str | Likelihood, blueprint: Blueprint, rows: np.ndarray, y: Any, report: Any
+        self,
+        likelihood: str | Likelihood,
+        blueprint: Blueprint,
+        rows: np.ndarray,
+        y: Values | Labels,
+        report: Callable[[str], None] | None,
     ) -> MeasurementTask:
         """Return what is to be learned through a likelihood other than normal noise of one variance."""
         target = target_of(likelihood, y, noise_variance=self.noise_variance, **self._units())

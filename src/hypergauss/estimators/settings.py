@@ -132,7 +132,7 @@ def check_flags(estimator: BaseEstimator, *names: str) -> None:
         _checks.flag(name, getattr(estimator, name))
 
 
-def _is_usual(value: Any, usual: Any) -> bool:
+def _is_usual(value: object, usual: object) -> bool:
     if value is usual or (isinstance(value, Mapping) and not value):
         return True
     return type(value) is type(usual) and bool(value == usual)

@@ -10,21 +10,23 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, Generic, NamedTuple, Self
 
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.inference.mixtures import MixedPosterior
+from hypergauss.inference.latents import GaussianLatents, SampledLatents
+from hypergauss.inference.mixtures import MixedLatents, MixedPosterior
 from hypergauss.kernels import Kernel
 from hypergauss.learning.objective import Objective
 from hypergauss.learning.priors import LogNormal, match_priors, with_defaults
 from hypergauss.learning.search import Learned, maximise
+from hypergauss.parameters import Model
 from hypergauss.solvers.base import GaussianModel, Posterior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
 from hypergauss.solvers.markov.outlook import by_outlook
 from hypergauss.solvers.projection import Inducing, InducingVertices, SpectralFeatures
-from hypergauss.solvers.sites import Observations
+from hypergauss.solvers.sites import NaturalSites, Observations
 
 
 class How(NamedTuple):
@@ -71,7 +73,7 @@ class Attempt(NamedTuple):
         return self.learned.objective
 
 
-class Task(ABC):
+class Task(ABC, Generic[Model]):
     """Data, a model for any kernel, and how to learn it."""
 
     #: The gain of an iteration, in nats, that ends learning at an exponent of a profile; the chosen one is learned out.
@@ -98,26 +100,26 @@ class Task(ABC):
         return other
 
     @abstractmethod
-    def model(self, kernel: Kernel) -> Any:
+    def model(self, kernel: Kernel) -> Model:
         """Return the model at the values to start from."""
 
     @abstractmethod
-    def objective(self, solver: Solver, model: Any, state: Any) -> Objective:
+    def objective(self, solver: Solver, model: Model, state: NaturalSites | None) -> Objective[Model]:
         """Return what is maximised, from where a previous kernel left off if there is a state."""
 
-    def reported(self, model: Any) -> Any:
+    def reported(self, model: Model) -> Model:
         """Return a learned model in the units of the data."""
         return model
 
     @abstractmethod
-    def posterior(self, attempt: Attempt) -> Any:
+    def posterior(self, attempt: Attempt) -> Posterior | GaussianLatents | SampledLatents:
         """Return what was learned given the data, in their units."""
 
     @abstractmethod
-    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> Any:
+    def mixed(self, attempt: Attempt, points: Sequence[tuple[float, Attempt]]) -> MixedPosterior | MixedLatents:
         """Return the posteriors at some hyperparameters, averaged by their weights; an attempt is at the mode."""
 
-    def fields(self, kernels: Sequence[Kernel]) -> list[Any]:
+    def fields(self, kernels: Sequence[Kernel]) -> list[Model]:
         """Return models of Markov fields that differ in nu where they begin, the first to be learned first."""
         return [self.model(kernel) for kernel in kernels]
 
@@ -125,7 +127,7 @@ class Task(ABC):
         """Refuse priors on what is not learned with a kernel."""
         match_priors(self.model(kernel), self.how.priors)
 
-    def priors_for(self, model: Any) -> dict[str, LogNormal]:
+    def priors_for(self, model: Model) -> dict[str, LogNormal]:
         """Return the priors of a model's hyperparameters: the user's, and the defaults where there is none of those.
 
         A stiff filter holds hyperparameters that have a prior once they are free.
@@ -173,7 +175,7 @@ class Task(ABC):
         kernel: Kernel,
         previous: Attempt | None = None,
         *,
-        start: Any = None,
+        start: Model | None = None,
         coarsely: bool = False,
         worthless_below: float = -np.inf,
     ) -> Attempt:
@@ -217,7 +219,7 @@ class Task(ABC):
         return self.fine_gain / len(self.rows) if self.how.default_priors else None
 
 
-class GaussianTask(Task):
+class GaussianTask(Task[GaussianModel]):
     """Measurements with normal noise, learned as (y - centre) / scale.
 
     Parameters
@@ -271,7 +273,7 @@ class GaussianTask(Task):
         fixed = (*fixed, "mean") if has_level(kernel) else fixed
         return GaussianModel(kernel, self.noise_variance, np.zeros(len(self.centre)), fixed)
 
-    def objective(self, solver: Solver, model: GaussianModel, state: Any) -> Objective:  # noqa: D102, ARG002
+    def objective(self, solver: Solver, model: GaussianModel, state: NaturalSites | None) -> Objective[GaussianModel]:  # noqa: D102, ARG002
         return solver.objective(self.scaled)
 
     def reported(self, model: GaussianModel) -> GaussianModel:  # noqa: D102
@@ -308,6 +310,6 @@ def has_level(kernel: Kernel) -> bool:
     return bool(kernel.level_variance > 0)
 
 
-def unlearned(model: Any, message: str) -> Learned:
+def unlearned(model: Model, message: str) -> Learned[Model]:
     """Return an outcome of which nothing is known but the model."""
     return Learned(model, np.nan, np.nan, np.array([np.nan]), converged=True, message=message, n_evaluations=0)

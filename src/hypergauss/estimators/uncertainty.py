@@ -7,7 +7,7 @@ is the inverse of the curvature of log evidence plus log prior at the mode, or t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ import pandas as pd
 from hypergauss import parameters
 from hypergauss.learning.curvature import Curvature
 from hypergauss.learning.priors import LogNormal, match_priors
+from hypergauss.parameters import Model, Parametrised
 
 #: The ends of intervals, as probabilities, and the standard normal variables there.
 ENDS, _Z = (0.05, 0.95), 1.6448536269514722
@@ -44,10 +45,10 @@ class HyperparameterPosterior(NamedTuple):
     @classmethod
     def of_curvature(
         cls,
-        model: Any,
+        model: Model,
         curvature: Curvature,
         priors: Mapping[str, LogNormal],
-        reported: Callable[[Any], Any],
+        reported: Callable[[Model], Parametrised],
     ) -> Self:
         """Return the normal approximation around a mode.
 
@@ -102,14 +103,14 @@ class HyperparameterPosterior(NamedTuple):
         return pd.DataFrame(found, index=list(self.entries), columns=list(self.entries))
 
 
-def entry_names(model: Any) -> tuple[str, ...]:
+def entry_names(model: Parametrised) -> tuple[str, ...]:
     """Return a name for each coordinate of a model."""
     return tuple(
         slot.name + (f"[{i}]" if slot.value.ndim else "") for slot in parameters.slots(model) for i in range(slot.size)
     )
 
 
-def prior_variance(model: Any, priors: Mapping[str, LogNormal]) -> np.ndarray:
+def prior_variance(model: Parametrised, priors: Mapping[str, LogNormal]) -> np.ndarray:
     """Return the variance of each coordinate under its prior, shape (p,), or over its range."""
     limits = parameters.bounds(model)
     found = (limits[:, 1] - limits[:, 0]) ** 2 / 12
@@ -124,7 +125,7 @@ def prior_variance(model: Any, priors: Mapping[str, LogNormal]) -> np.ndarray:
     return found
 
 
-def _entries(model: Any) -> np.ndarray:
+def _entries(model: Parametrised) -> np.ndarray:
     """Return all free hyperparameters in their own units, shape (p,)."""
     values = [np.ravel(value) for value in parameters.values(model).values()]
     return np.concatenate(values) if values else np.zeros(0)

@@ -6,7 +6,7 @@ import copy
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,47 +15,52 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hypergauss import _checks, parameters
+from hypergauss._checks import Labels, Matrix, Seed
 from hypergauss._views import html_table
 from hypergauss.estimators.blueprint import Blueprint
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.features import are_many
 from hypergauss.estimators.fitting import Fitted
-from hypergauss.estimators.grown_relations import Relations, grown, with_newcomers
+from hypergauss.estimators.grown_relations import NewMemberships, Relations, grown, with_newcomers
 from hypergauss.estimators.growth import Growth
-from hypergauss.estimators.inducing import check_inducing
+from hypergauss.estimators.inducing import InducingChoice, check_inducing
 from hypergauss.estimators.settings import VERTEX_RULES, check_flags, refuse_idle
 from hypergauss.estimators.silence import warn_of_silence
 from hypergauss.estimators.summary import Summary, summarise
 from hypergauss.estimators.tasks import How
 from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.exceptions import LearningWarning
-from hypergauss.hypergraph.names import as_list, locate_vertices, plain
+from hypergauss.hypergraph.names import Name, Names, as_list, locate_vertices, plain
 from hypergauss.kernels import Kernel, Sum
 from hypergauss.learning.priors import LogNormal, check_priors
 from hypergauss.learning.search import Learned
 from hypergauss.solvers.choose import Choice, check_solver
 from hypergauss.solvers.projection import SpectralFeatures
 from hypergauss.solvers.work import Work
+from hypergauss.spectrum.given import LaplacianMatrix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class VertexEstimator(BaseEstimator):
     """An estimator whose X is an array of vertex names. Fitted, it knows them as ``vertices_``."""
 
-    H: Any
+    H: Relations
     kernel: str | Kernel | None
-    covariates: Any
+    covariates: Matrix | Kernel | None
     combine: str
     rank: int | None
-    laplacian: Any
+    laplacian: str | LaplacianMatrix | None
     learn: bool
     integrate: bool
     size_exponent: float | str
     priors: Mapping[str, LogNormal] | None
     solver: Choice
-    inducing: Any
+    inducing: InducingChoice | None
     n_starts: int
     max_iterations: int
-    random_state: Any
+    random_state: Seed
     verbose: bool
     vertices_: pd.Index
     hyperparameter_posterior_: HyperparameterPosterior | None
@@ -163,7 +168,7 @@ class VertexEstimator(BaseEstimator):
         found = self.hyperparameter_posterior_
         return None if found is None else found.covariance_table()
 
-    def plot(self, X: Any = None, y: Any = None, *, ax: Any = None) -> Any:
+    def plot(self, X: Iterable[Name] | None = None, y: Labels | None = None, *, ax: Axes | None = None) -> Axes:
         """Draw the obvious picture, and return its Axes.
 
         Of values: with ``X`` and ``y``, observations against predictions, those of vertices that the model was fitted
@@ -190,7 +195,7 @@ class VertexEstimator(BaseEstimator):
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
         return bundle | {"text/html": _as_html(self)} if hasattr(self, "vertices_") else bundle
 
-    def _growth(self, H: Relations | None, covariates: Any) -> tuple[Growth, dict[str, Any]]:
+    def _growth(self, H: Relations | None, covariates: Matrix | None) -> tuple[Growth, dict[str, Any]]:
         """Return what becomes of the vertices, and the parameters that say so from then on."""
         check_is_fitted(self)
         relations = grown(self.H, H)
@@ -215,14 +220,14 @@ class VertexEstimator(BaseEstimator):
         return growth, parameters_now
 
     @staticmethod
-    def _check_features_stay(growth: Growth, covariates: Any) -> None:
+    def _check_features_stay(growth: Growth, covariates: Matrix | None) -> None:
         if covariates is not None or not growth.is_nothing:
             raise ValueError(
                 "Many features are known by directions that all vertices decide on, and smoothed over the relations: "
                 "a model of them takes in observations alone. Got other vertices, hyperedges or covariates. Fit again."
             )
 
-    def _with_newcomers(self, memberships: Any, covariates: Any) -> tuple[Any, list[Any]]:
+    def _with_newcomers(self, memberships: NewMemberships, covariates: Matrix | None) -> tuple[Any, list[Any]]:
         """Return a model that has taken in new vertices, and their names; this one stays as it is."""
         check_is_fitted(self)
         relations, names = with_newcomers(self.H, memberships)
@@ -247,7 +252,7 @@ class VertexEstimator(BaseEstimator):
         self.posterior_ = posterior
         self.solver_ = posterior.solver
 
-    def _rows(self, X: Iterable[Any]) -> np.ndarray:
+    def _rows(self, X: Iterable[Name]) -> np.ndarray:
         check_is_fitted(self)
         return locate_vertices(self.vertices_, X)
 
@@ -260,7 +265,7 @@ class VertexEstimator(BaseEstimator):
         return tags
 
 
-def in_order_of(X: Any, names: Sequence[Any] | np.ndarray | pd.Index, values: Any, *, argument: str) -> Any:
+def in_order_of(X: Iterable[Name], names: Names, values: Any, *, argument: str) -> Any:
     """Return what was observed in the order of the vertices, where an index of its own says whose it is.
 
     An index that numbers rows says nothing: the default one, that of a table which X is a column of as well, or one of
@@ -294,7 +299,7 @@ def in_order_of(X: Any, names: Sequence[Any] | np.ndarray | pd.Index, values: An
     return values.iloc[[position[name] for name in wanted]]
 
 
-def half_given(X: Any) -> ValueError:
+def half_given(X: object) -> ValueError:
     """Return the refusal of vertices without observations, or the other way round."""
     return ValueError(f"`X` and `y` go together. Got `{'y' if X is None else 'X'}` alone. Pass both, or neither.")
 

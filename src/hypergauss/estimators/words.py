@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from hypergauss.likelihoods import Poisson
+from hypergauss.parameters import Number
 
 
-def meaning(name: str, value: Any, model: Any) -> str:
+def meaning(name: str, value: Number, model: Any) -> str:
     """Return what a hyperparameter means, at the value that an estimator has learned."""
     found = _MEANINGS.get(name.rsplit(".", 1)[-1])
     return found(value, model) if found is not None else "A parameter of the kernel or the likelihood."
@@ -23,29 +24,29 @@ def shown_name(name: str) -> str:
     return last.replace("_", " ") + (f" ({' '.join(where)})" if where else "")
 
 
-def _nu(value: Any, _: Any) -> str:
+def _nu(value: Number, _: object) -> str:
     if not math.isfinite(float(value)) or value > 50:
         return "Smoothness. So large that the kernel is that of diffusion: values change very gently along hyperedges."
     return "Smoothness. The larger, the more gently values change along hyperedges; beyond 50 it makes no difference."
 
 
-def _lengthscale(value: Any, _: Any) -> str:
+def _lengthscale(value: Number, _: object) -> str:
     reach = float(np.max(value))
     if reach < 1:
         return "How far influence reaches. Vertices hardly influence one another."
     return f"How far influence reaches. It {'reaches far' if reach > 10 else 'fades within a few steps'}."
 
 
-def _noise(value: Any, model: Any) -> str:
+def _noise(value: Number, model: Any) -> str:
     share = float(value) / (float(value) + model.kernel_.varying_variance())
     return f"Variation of single measurements that the hypergraph cannot explain: {share:.0%} of all, a priori."
 
 
-def _epsilon(value: Any, _: Any) -> str:
+def _epsilon(value: Number, _: object) -> str:
     return f"The share of labels that seem to be wrong whatever the hypergraph says: {float(value):.1%}."
 
 
-def _variance(value: Any, model: Any) -> str:
+def _variance(value: Number, model: Any) -> str:
     size = float(np.max(value))
     if not hasattr(model, "classes_"):
         if model.transform_ == "log" or isinstance(model.likelihood_, Poisson):
@@ -60,11 +61,11 @@ def _variance(value: Any, model: Any) -> str:
     return f"How sure class borders are. {border}"
 
 
-def _always(text: str) -> Callable[[Any, Any], str]:
+def _always(text: str) -> Callable[[Number, Any], str]:
     return lambda *_: text
 
 
-_MEANINGS: dict[str, Callable[[Any, Any], str]] = {
+_MEANINGS: dict[str, Callable[[Number, Any], str]] = {
     "steps": _always("How far influence reaches: steps of the random walk from vertex to vertex."),
     "shape": _always("How the filter departs from plain steps, slow waves first; 1 is no departure."),
     "individuality": _always("How much of a vertex with few memberships is its own, not its hyperedges'."),

@@ -76,7 +76,7 @@ class Problem(NamedTuple):
     """The papers: who wrote them, their words and topics, and the kernels of least squares by name and of softmax."""
 
     hypergraph: Hypergraph
-    words: Any
+    words: sp.csr_array
     topics: np.ndarray
     models: dict[str, Kernel]
     for_softmax: Kernel
@@ -112,7 +112,7 @@ def _of_words(rows: Any) -> SquaredExponential:
     return SquaredExponential(rows.toarray() if sp.issparse(rows) else rows, _LENGTHSCALE, fixed=("lengthscale",))
 
 
-def _components(rows: Any, number: int) -> np.ndarray:
+def _components(rows: sp.csr_array | np.ndarray, number: int) -> np.ndarray:
     """Return features whose inner products are the leading part of a squared exponential kernel, of mean square 1."""
     leading = KernelPCA(number, kernel="rbf", gamma=0.5 / _LENGTHSCALE**2, eigen_solver="randomized", random_state=0)
     features = leading.fit_transform(rows)
@@ -141,7 +141,7 @@ def predictions(problem: Problem, split: Split) -> Iterator[tuple[str, np.ndarra
     yield _CALIBRATED.format("both, softmax"), calibrated(p, *best_calibration(checked, y, (1e-6,)))
 
 
-def in_one_line(H: Hypergraph, words: Any, topics: np.ndarray, split: Split) -> np.ndarray:
+def in_one_line(H: Hypergraph, words: sp.csr_array, topics: np.ndarray, split: Split) -> np.ndarray:
     """Return the probabilities of the test papers by the classifier with nothing set."""
     model = HypergraphGPClassifier(H, covariates=words).fit(split.train, topics[split.train])
     return model.predict_proba(split.test)

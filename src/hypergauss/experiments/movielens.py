@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.progress import track
+from rich.table import Table
 
 from hypergauss.datasets import MovieLens, fetch_movielens_100k
 from hypergauss.exceptions import SamplingWarning, UnseenWarning
@@ -200,7 +201,7 @@ def run(
     publish(console, out / "movielens.txt", "hypergauss reproduce movielens", tables, text)
 
 
-def _of_paper(data: MovieLens, seeds: range, out: Path, kind: str, *, is_made: bool, quick: bool) -> Any:
+def _of_paper(data: MovieLens, seeds: range, out: Path, kind: str, *, is_made: bool, quick: bool) -> Table:
     """Return the paper's table and draw its figure, or the table of what there is."""
     random_splits = list(splits(data, seeds))[1:]
     # Where the order of kernels turns, and of a seed that no setting is judged by.

@@ -15,6 +15,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from rich.table import Table
 
 from hypergauss.exceptions import UnseenWarning
 from hypergauss.experiments.movielens_splits import Split
@@ -96,7 +97,7 @@ def scores(
     return pd.DataFrame(rows, columns=["split", "seed", "model", "variance", "mean", "rmse", "seconds"])
 
 
-def paper_table(found: pd.DataFrame, splits: list[Split]) -> Any:
+def paper_table(found: pd.DataFrame, splits: list[Split]) -> Table:
     """Return the table: a row for each kernel, variance and mean, a column for each share held out."""
     here = found[
         [pair in {(s.name, s.seed) for s in splits} for pair in zip(found["split"], found["seed"], strict=True)]

@@ -16,7 +16,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,7 +80,7 @@ def transitions(H: Hypergraph) -> dict[str, Transitions]:
     return found
 
 
-def _thin(B: Any) -> np.ndarray:
+def _thin(B: sp.csr_array) -> np.ndarray:
     """Return a factor of B B' with no more columns than rows."""
     if B.shape[1] <= B.shape[0]:
         return B.toarray()
@@ -187,7 +187,10 @@ def _logistic(S: Transitions) -> Peer:
     return predict
 
 
-def _best(choices: Sequence[Any], scores: Iterable[Sequence[float]]) -> Any:
+_Choice = TypeVar("_Choice")
+
+
+def _best(choices: Sequence[_Choice], scores: Iterable[Sequence[float]]) -> _Choice:
     return choices[int(np.mean(list(scores), axis=0).argmax())]
 
 

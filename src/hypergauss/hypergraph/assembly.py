@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.exceptions import DataWarning
-from hypergauss.hypergraph.names import distinct_index, locate, make_index, plain, unique_index
+from hypergauss.hypergraph.names import ByName, Name, distinct_index, locate, make_index, plain, unique_index
 
 #: A column of more different values than this is no category if most of them occur once.
 _CATEGORIES = 20
@@ -41,7 +41,7 @@ class Numbered:
         return len(self.codes)
 
 
-def of_members(edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]], vertices: Iterable[Any] | None) -> Parts:
+def of_members(edges: ByName[Iterable[Name]] | Sequence[Iterable[Name]], vertices: Iterable[Name] | None) -> Parts:
     """Assemble from lists of members."""
     if isinstance(edges, str | bytes) or not isinstance(edges, Iterable):
         raise TypeError(
@@ -49,7 +49,6 @@ def of_members(edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]], ver
         )
     if isinstance(edges, pd.Series) and not _is_numbering(edges.index):
         edges = dict(zip(unique_index(edges.index, of="edges"), edges, strict=True))
-    named = isinstance(edges, Mapping)
     groups: list[Any] = list(edges.values()) if isinstance(edges, Mapping) else list(edges)
     for position, group in enumerate(groups):
         if isinstance(group, str | bytes) or not isinstance(group, Iterable):
@@ -73,11 +72,11 @@ def of_members(edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]], ver
         np.repeat(np.arange(len(members)), [len(group) for group in members]),
         strengths,
         vertices=vertices,
-        edges=make_index(list(edges) if named else None, len(members), of="edges"),
+        edges=make_index(list(edges) if isinstance(edges, Mapping) else None, len(members), of="edges"),
     )
 
 
-def of_matrix(matrix: Any, vertices: Iterable[Any] | None, edges: Iterable[Any] | None) -> Parts:
+def of_matrix(matrix: Any, vertices: Iterable[Name] | None, edges: Iterable[Name] | None) -> Parts:
     """Assemble from an incidence matrix, dense, sparse or a DataFrame."""
     if isinstance(matrix, pd.DataFrame):
         vertices = matrix.index if vertices is None else vertices
@@ -105,8 +104,8 @@ def of_table(
     vertex: str,
     edge: str,
     weight: str | None,
-    vertices: Iterable[Any] | None,
-    edges: Iterable[Any] | None,
+    vertices: Iterable[Name] | None,
+    edges: Iterable[Name] | None,
 ) -> Parts:
     """Assemble from one row an incidence."""
     if not isinstance(frame, pd.DataFrame | Mapping):
@@ -168,7 +167,7 @@ def of_attributes(frame: pd.DataFrame) -> Parts:
     return Parts(incidence, unique_index(frame.index, of="vertices"), unique_index(names, of="edges"))
 
 
-def _warn_of_lonely_values(lonely: Mapping[Any, int]) -> None:
+def _warn_of_lonely_values(lonely: ByName[int]) -> None:
     """Say which columns, of measurements or of names, tell vertices apart where hyperedges should join them."""
     listed = ", ".join(f"{column!r} ({count:,})" for column, count in lonely.items())
     warnings.warn(
@@ -179,7 +178,7 @@ def _warn_of_lonely_values(lonely: Mapping[Any, int]) -> None:
     )
 
 
-def edge_weights(weights: Iterable[float] | Mapping[Any, float] | None, edges: pd.Index) -> np.ndarray:
+def edge_weights(weights: Iterable[float] | ByName[float] | None, edges: pd.Index) -> np.ndarray:
     """Return w(e) for each hyperedge, checked to be positive; 1 if none are given."""
     if weights is None:
         return np.ones(len(edges))
@@ -217,7 +216,7 @@ def _of_pairs(
     edge_codes: np.ndarray,
     strengths: np.ndarray | None,
     *,
-    vertices: Iterable[Any] | None,
+    vertices: Iterable[Name] | None,
     edges: pd.Index,
     column: str = "edges",
 ) -> Parts:
@@ -292,7 +291,7 @@ def _factorised(values: Any) -> tuple[np.ndarray, Any]:
     return _factorised(values.remove_unused_categories())
 
 
-def _is_dense(values: Any) -> bool:
+def _is_dense(values: object) -> bool:
     """Tell whether names are numbers from 0 that leave few gaps, as numbers of rows do."""
     return (
         isinstance(values, np.ndarray)

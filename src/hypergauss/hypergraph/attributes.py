@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
+from hypergauss.hypergraph.names import ByName, Membership, Name
+
 #: How files call the time of a hyperedge or of a membership.
 TIMES = frozenset({"time", "times", "timestamp", "timestamps", "date", "datetime", "start", "end", "begin"})
+#: What is noted of one of them, by what it is called.
+Notes: TypeAlias = Mapping[str, Any]
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
@@ -42,13 +46,13 @@ class Attributes(NamedTuple):
     {'age': 41}
     """
 
-    vertices: Mapping[Any, Mapping[str, Any]] = _NONE
-    edges: Mapping[Any, Mapping[str, Any]] = _NONE
-    incidences: Mapping[tuple[Any, Any], Mapping[str, Any]] = _NONE
-    metadata: Mapping[str, Any] = _NONE
-    vertex_weights: Mapping[Any, float] = _NONE
-    directions: Mapping[tuple[Any, Any], tuple[str, ...]] = _NONE
-    absent: Mapping[tuple[Any, Any], float] = _NONE
+    vertices: ByName[Notes] = _NONE
+    edges: ByName[Notes] = _NONE
+    incidences: Mapping[Membership, Notes] = _NONE
+    metadata: Notes = _NONE
+    vertex_weights: ByName[float] = _NONE
+    directions: Mapping[Membership, tuple[str, ...]] = _NONE
+    absent: Mapping[Membership, float] = _NONE
     network_type: str | None = None
 
     def ignored(self) -> list[str]:
@@ -90,7 +94,7 @@ class Attributes(NamedTuple):
                 odd = next(name for name in mine if name not in theirs)
                 raise ValueError(f"Attributes must be of vertices and hyperedges that there are. Got some of {odd!r}.")
 
-    def renamed(self, name: Callable[[Any], Any]) -> Attributes:
+    def renamed(self, name: Callable[[Any], Name]) -> Attributes:
         """Return the attributes of the same vertices and hyperedges under other names."""
         return self._replace(
             vertices={name(v): notes for v, notes in self.vertices.items()},
@@ -126,7 +130,7 @@ def copied(notes: Any) -> Any:
     return notes if notes is None or type(notes) in (str, int, float, bool) else deepcopy(notes)
 
 
-def _timed(notes: Mapping[Any, Mapping[str, Any]]) -> int:
+def _timed(notes: ByName[Notes]) -> int:
     return sum(
         not TIMES.isdisjoint(name.lower() for name in about if isinstance(name, str)) for about in notes.values()
     )

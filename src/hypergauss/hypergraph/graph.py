@@ -10,9 +10,10 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
+from hypergauss._checks import Matrix
 from hypergauss._views import html_table
 from hypergauss.hypergraph.frozen import freeze_sparse
-from hypergauss.hypergraph.names import locate, make_index
+from hypergauss.hypergraph.names import Name, locate, make_index
 
 
 class Graph:
@@ -35,7 +36,7 @@ class Graph:
 
     __slots__ = ("__weakref__", "_adjacency", "_vertices")
 
-    def __init__(self, adjacency: Any, vertices: Iterable[Any] | None = None) -> None:
+    def __init__(self, adjacency: Matrix, vertices: Iterable[Name] | None = None) -> None:
         matrix = sp.csr_array(adjacency, dtype=np.float64, copy=True)
         if matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"`adjacency` must be square. Got shape {matrix.shape}.")
@@ -70,7 +71,7 @@ class Graph:
         """Row sums of W, shape (N,)."""
         return np.asarray(self._adjacency.sum(axis=1)).ravel()
 
-    def vertex_rows(self, vertices: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
+    def vertex_rows(self, vertices: Iterable[Name], *, argument: str = "vertices") -> np.ndarray:
         """Return the position of each named vertex."""
         return locate(
             self._vertices,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.hypergraph import assembly
-from hypergauss.hypergraph.names import locate, plain, unique_index
+from hypergauss.hypergraph.names import ByName, Membership, Name, locate, plain, unique_index
 
 #: Members of a hyperedge, with or without numbers that say how strongly each takes part.
-Members = Iterable[Any] | Mapping[Any, float]
+Members = Iterable[Name] | ByName[float]
 
 
 class Grown(NamedTuple):
@@ -28,8 +28,8 @@ class Grown(NamedTuple):
 
 def with_edges(
     known: Grown,
-    edges: Mapping[Any, Members] | Sequence[Members],
-    weights: Iterable[float] | Mapping[Any, float] | None,
+    edges: ByName[Members] | Sequence[Members],
+    weights: Iterable[float] | ByName[float] | None,
 ) -> Grown:
     """Return the parts with further hyperedges; members that are not known yet are further vertices."""
     new = assembly.of_members(edges, None)
@@ -59,7 +59,7 @@ def with_edges(
     )
 
 
-def with_members(known: Grown, members: Mapping[Any, Members]) -> Grown:
+def with_members(known: Grown, members: ByName[Members]) -> Grown:
     """Return the parts with further members of hyperedges that are there; those not known yet are further vertices."""
     if not isinstance(members, Mapping):
         raise TypeError(
@@ -91,7 +91,7 @@ def with_members(known: Grown, members: Mapping[Any, Members]) -> Grown:
     return Grown(sp.csr_array(old.maximum(further)), vertices, known.edges, known.weights)
 
 
-def on_vertices(known: Grown, vertices: Iterable[Any]) -> Grown:
+def on_vertices(known: Grown, vertices: Iterable[Name]) -> Grown:
     """Return the parts on other vertices, which hold those that are there; new ones are isolated."""
     index = unique_index(vertices, of="vertices")
     rows = locate(
@@ -116,13 +116,13 @@ def restricted(known: Grown, rows: np.ndarray | None, columns: np.ndarray | None
     return Grown(sp.csr_array(incidence, copy=True), vertices, edges, weights.copy())
 
 
-def still_absent(absent: Mapping[tuple[Any, Any], float], grown: Grown) -> Mapping[tuple[Any, Any], float]:
+def still_absent(absent: Mapping[Membership, float], grown: Grown) -> Mapping[Membership, float]:
     """Return those memberships that a file listed with weight 0 or less which have not come meanwhile."""
     places = {(v, e): (grown.vertices.get_loc(v), grown.edges.get_loc(e)) for v, e in absent}
     return {key: weight for key, weight in absent.items() if grown.incidence[places[key]] == 0}
 
 
-def others(index: pd.Index, left_out: Iterable[Any], *, of: str) -> pd.Index:
+def others(index: pd.Index, left_out: Iterable[Name], *, of: str) -> pd.Index:
     """Return the names that stay when some go, which must be there."""
     gone = locate(index, left_out, argument=of, owner=f"the {len(index):,} {of}", cure=f"See `{of}`.")
     return index[np.setdiff1d(np.arange(len(index)), gone)]

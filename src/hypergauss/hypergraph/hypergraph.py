@@ -10,12 +10,13 @@ import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
+from hypergauss._checks import Matrix
 from hypergauss.hypergraph import assembly, expansions, growth, views
 from hypergauss.hypergraph.attributes import Attributes, copied
 from hypergauss.hypergraph.frozen import freeze, freeze_sparse
 from hypergauss.hypergraph.graph import Graph
 from hypergauss.hypergraph.memberships import Memberships
-from hypergauss.hypergraph.names import locate, locate_vertices
+from hypergauss.hypergraph.names import ByName, Name, locate, locate_vertices
 
 
 class Hypergraph:
@@ -59,9 +60,9 @@ class Hypergraph:
     @classmethod
     def from_edges(
         cls,
-        edges: Mapping[Any, Iterable[Any]] | Sequence[Iterable[Any]],
-        vertices: Iterable[Any] | None = None,
-        weights: Iterable[float] | Mapping[Any, float] | None = None,
+        edges: ByName[Iterable[Name]] | Sequence[Iterable[Name]],
+        vertices: Iterable[Name] | None = None,
+        weights: Iterable[float] | ByName[float] | None = None,
     ) -> Self:
         """Build from hyperedges given as lists of their members.
 
@@ -81,10 +82,10 @@ class Hypergraph:
     @classmethod
     def from_incidence(
         cls,
-        matrix: Any,
-        vertices: Iterable[Any] | None = None,
-        edges: Iterable[Any] | None = None,
-        weights: Iterable[float] | Mapping[Any, float] | None = None,
+        matrix: Matrix,
+        vertices: Iterable[Name] | None = None,
+        edges: Iterable[Name] | None = None,
+        weights: Iterable[float] | ByName[float] | None = None,
     ) -> Self:
         """Build from an N x M incidence matrix, dense or SciPy sparse, with entries >= 0.
 
@@ -100,9 +101,9 @@ class Hypergraph:
         vertex: str,
         edge: str,
         weight: str | None = None,
-        vertices: Iterable[Any] | None = None,
-        edges: Iterable[Any] | None = None,
-        weights: Iterable[float] | Mapping[Any, float] | None = None,
+        vertices: Iterable[Name] | None = None,
+        edges: Iterable[Name] | None = None,
+        weights: Iterable[float] | ByName[float] | None = None,
     ) -> Self:
         """Build from a long table with one row an incidence.
 
@@ -138,7 +139,7 @@ class Hypergraph:
         return cls._assembled(assembly.of_attributes(frame), None)
 
     @classmethod
-    def _assembled(cls, parts: assembly.Parts, weights: Iterable[float] | Mapping[Any, float] | None) -> Self:
+    def _assembled(cls, parts: assembly.Parts, weights: Iterable[float] | ByName[float] | None) -> Self:
         return cls(
             parts.incidence,
             vertices=parts.vertices,
@@ -203,7 +204,7 @@ class Hypergraph:
         """The vertices that belong to no hyperedge."""
         return self._vertices[np.diff(self._incidence.indptr) == 0]
 
-    def vertex_rows(self, vertices: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
+    def vertex_rows(self, vertices: Iterable[Name], *, argument: str = "vertices") -> np.ndarray:
         """Return the row of each named vertex; an unknown name is a `ValueError`."""
         return locate_vertices(self._vertices, vertices, argument=argument)
 
@@ -215,7 +216,7 @@ class Hypergraph:
     def __bool__(self) -> bool:
         return True  # one without vertices is a hypergraph too: only `None` is none
 
-    def __contains__(self, vertex: Any) -> bool:
+    def __contains__(self, vertex: Name) -> bool:
         try:
             return vertex in self._vertices
         except TypeError:  # a list, say: unhashable, so no name
@@ -224,15 +225,15 @@ class Hypergraph:
     def __iter__(self) -> Iterator[Any]:
         return iter(self._vertices.tolist())
 
-    def members(self, edge: Any) -> list[Any]:
+    def members(self, edge: Name) -> list[Any]:
         """Return the names of the vertices in one hyperedge, in the order of the vertices."""
         return self._vertices[self._memberships.members_at(self._edge_columns([edge], "edge")[0])].tolist()
 
-    def edges_of(self, vertex: Any) -> list[Any]:
+    def edges_of(self, vertex: Name) -> list[Any]:
         """Return the names of the hyperedges that a vertex is in, in the order of the hyperedges."""
         return self._edges[self._memberships.edges_at(self.vertex_rows([vertex], argument="vertex")[0])].tolist()
 
-    def neighbors(self, vertex: Any) -> list[Any]:
+    def neighbors(self, vertex: Name) -> list[Any]:
         """Return the names of all other vertices that share a hyperedge with this one, in the order of the vertices.
 
         Examples
@@ -248,7 +249,7 @@ class Hypergraph:
         """Return a table with one row a membership, (vertex, edge, weight r(v, e)), which `from_table` takes back."""
         return views.membership_frame(self, vertex, edge, weight)
 
-    def _edge_columns(self, edges: Iterable[Any], argument: str) -> np.ndarray:
+    def _edge_columns(self, edges: Iterable[Name], argument: str) -> np.ndarray:
         owner = f"the {self.num_edges:,} hyperedges"
         return locate(self._edges, edges, argument=argument, owner=owner, cure="See `edges`.")
 
@@ -282,7 +283,7 @@ class Hypergraph:
         names = [("vertex", v) for v in self._vertices] + [("edge", e) for e in self._edges]
         return Graph(expansions.star(self._incidence * self._weights), vertices=names)
 
-    def subhypergraph(self, vertices: Iterable[Any] | None = None, edges: Iterable[Any] | None = None) -> Hypergraph:
+    def subhypergraph(self, vertices: Iterable[Name] | None = None, edges: Iterable[Name] | None = None) -> Hypergraph:
         """Return the part on the given vertices and hyperedges, in the order given (all of a side if ``None``).
 
         A hyperedge keeps those of its members that stay; one that loses all is kept, empty.
@@ -293,7 +294,7 @@ class Hypergraph:
         notes = self._attributes.restricted(held, kept)
         return Hypergraph(incidence, vertices=held, edges=kept, weights=weights, attributes=notes)
 
-    def with_vertices(self, vertices: Iterable[Any]) -> Hypergraph:
+    def with_vertices(self, vertices: Iterable[Name]) -> Hypergraph:
         """Return the same hyperedges on the given vertices, in that order; new vertices are isolated.
 
         This aligns several relations, each known for some of the vertices, on one vertex set.
@@ -302,8 +303,8 @@ class Hypergraph:
 
     def with_edges(
         self,
-        edges: Mapping[Any, growth.Members] | Sequence[growth.Members],
-        weights: Iterable[float] | Mapping[Any, float] | None = None,
+        edges: ByName[growth.Members] | Sequence[growth.Members],
+        weights: Iterable[float] | ByName[float] | None = None,
     ) -> Hypergraph:
         """Return the hypergraph with further hyperedges, as `from_edges` takes them; unknown members are new vertices.
 
@@ -317,7 +318,7 @@ class Hypergraph:
         """
         return self._grown(growth.with_edges(self._parts, edges, weights))
 
-    def with_members(self, members: Mapping[Any, growth.Members]) -> Hypergraph:
+    def with_members(self, members: ByName[growth.Members]) -> Hypergraph:
         """Return the hypergraph with further members of its hyperedges, ``{hyperedge: members}``.
 
         Members that are not known yet are new vertices, and come last; a dict ``{vertex: number}`` says how strongly
@@ -331,7 +332,7 @@ class Hypergraph:
         """
         return self._grown(growth.with_members(self._parts, members))
 
-    def without(self, vertices: Iterable[Any] = (), edges: Iterable[Any] = ()) -> Hypergraph:
+    def without(self, vertices: Iterable[Name] = (), edges: Iterable[Name] = ()) -> Hypergraph:
         """Return the hypergraph without some vertices and hyperedges; one that loses all its members stays, empty."""
         return self.subhypergraph(
             growth.others(self._vertices, vertices, of="vertices"), growth.others(self._edges, edges, of="edges")
@@ -346,7 +347,7 @@ class Hypergraph:
         notes = self._attributes._replace(absent=growth.still_absent(self._attributes.absent, parts))
         return Hypergraph(incidence, vertices=vertices, edges=edges, weights=weights, attributes=notes)
 
-    def with_attributes(self, **attributes: Any) -> Hypergraph:
+    def with_attributes(self, **attributes: ByName[Any] | str | None) -> Hypergraph:
         """Return the same hypergraph with some `Attributes` replaced, by field: ``vertices``, ``edges``, ...
 
         They are copied: what was given may change later, and the hypergraph does not.

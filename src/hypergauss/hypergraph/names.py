@@ -6,19 +6,30 @@ arrays at once and whose range form costs nothing for the default names 0, 1, 2,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
 
+_Held = TypeVar("_Held")
+#: What a vertex or a hyperedge is called. Methods return names as `Any`: who gave them knows of what kind they are.
+Name: TypeAlias = Hashable
+#: Something for each of some names: a mapping's keys are of one kind, and text would not do where any name does.
+ByName: TypeAlias = Mapping[Any, _Held]
+#: The names of a vertex and of a hyperedge that it is in.
+Membership: TypeAlias = tuple[Any, Any]
+
+#: Names in an order that positions refer to.
+Names: TypeAlias = "list[Any] | np.ndarray | pd.Index"
+
 #: How many names an error message quotes at most.
 _QUOTED = 3
 
 
-def as_list(names: Iterable[Any]) -> list[Any] | np.ndarray | pd.Index:
+def as_list(names: Iterable[Name]) -> Names:
     """Return names as a flat sequence; a single column (n, 1) of names counts as flat."""
     if isinstance(names, str | bytes):
         raise TypeError(f"Names must come in a list or array. Got the single string {names!r}: pass [{names!r}].")
@@ -47,7 +58,7 @@ def as_list(names: Iterable[Any]) -> list[Any] | np.ndarray | pd.Index:
     return list(names)
 
 
-def make_index(names: Iterable[Any] | None, size: int, *, of: str) -> pd.Index:
+def make_index(names: Iterable[Name] | None, size: int, *, of: str) -> pd.Index:
     """Return the index of ``size`` unique names; ``None`` gives 0, 1, ..., size - 1."""
     if names is None:
         return pd.RangeIndex(size)
@@ -57,7 +68,7 @@ def make_index(names: Iterable[Any] | None, size: int, *, of: str) -> pd.Index:
     return unique_index(values, of=of)
 
 
-def unique_index(names: Iterable[Any], *, of: str) -> pd.Index:
+def unique_index(names: Iterable[Name], *, of: str) -> pd.Index:
     """Return an index of the given names, which must be hashable, present and all different."""
     index = _index(as_list(names), of=of)
     missing = np.flatnonzero(np.asarray(index.isna()))
@@ -86,7 +97,7 @@ def _are_text(names: np.ndarray) -> bool:
     return pd.api.types.infer_dtype(names, skipna=False) == "string"
 
 
-def locate(index: pd.Index, names: Iterable[Any], *, argument: str, owner: str, cure: str) -> np.ndarray:
+def locate(index: pd.Index, names: Iterable[Name], *, argument: str, owner: str, cure: str) -> np.ndarray:
     """Return the position of each name, or explain which names are not there."""
     values = as_list(names)
     wanted = _index(values, of=argument)
@@ -100,7 +111,7 @@ def locate(index: pd.Index, names: Iterable[Any], *, argument: str, owner: str, 
     return np.asarray(rows, dtype=np.int64)
 
 
-def locate_vertices(vertices: pd.Index, names: Iterable[Any], *, argument: str = "vertices") -> np.ndarray:
+def locate_vertices(vertices: pd.Index, names: Iterable[Name], *, argument: str = "vertices") -> np.ndarray:
     """Return the row of each named vertex of a hypergraph."""
     return locate(
         vertices,
@@ -136,6 +147,6 @@ def _fits_int64(index: pd.Index) -> bool:
     return bool(limits.min <= min(index) and max(index) <= limits.max)
 
 
-def plain(name: Any) -> Any:
+def plain(name: Name) -> Any:
     """Show NumPy scalars as the plain values they stand for."""
     return name.item() if isinstance(name, np.generic) else name

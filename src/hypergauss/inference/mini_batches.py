@@ -14,7 +14,7 @@ O(|B| J^2 + J^3), however large n is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -22,6 +22,7 @@ from scipy.linalg import solve_triangular
 from hypergauss import formula_checks, parameters
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.variational import likelihood_sites
+from hypergauss.kernels.base import Inputs
 from hypergauss.learning.adam import Adam
 from hypergauss.learning.priors import Matched, log_prior_and_gradient
 from hypergauss.solvers.projection import Inducing, Projected
@@ -50,7 +51,7 @@ class Coefficients(NamedTuple):
 class Batch(NamedTuple):
     """Gathered inputs of b observations, what was observed (b,), and how many observations each stands for."""
 
-    inputs: Any
+    inputs: Inputs
     y: np.ndarray
     weight: float
 

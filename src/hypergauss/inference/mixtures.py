@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hypergauss.inference.latents import GaussianLatents
+from hypergauss.inference.latents import GaussianLatents, SampledLatents
 from hypergauss.likelihoods import Likelihood
 from hypergauss.solvers.base import LeaveOneOut, Posterior, Prior
 from hypergauss.solvers.sites import Sites
@@ -140,13 +140,15 @@ def _sampled(
     return np.concatenate(parts)[rng.permutation(size)]
 
 
-def components(posterior: Any) -> list[tuple[float, Any]]:
+def components(
+    posterior: Posterior | MixedPosterior | GaussianLatents | MixedLatents | SampledLatents,
+) -> list[tuple[float, Any]]:
     """Return what a posterior is averaged from, with weights; itself, if it is no average."""
     if isinstance(posterior, MixedPosterior | MixedLatents):
         return list(zip(posterior.weights.tolist(), posterior.components, strict=True))
     return [(1.0, posterior)]
 
 
-def heaviest(posterior: Any) -> Any:
+def heaviest(posterior: Posterior | MixedPosterior | GaussianLatents | MixedLatents) -> Any:
     """Return the component that weighs most; a posterior itself, if it is no average."""
     return components(posterior)[0][1]

@@ -13,8 +13,6 @@ from where learning starts. Held-out labels alone say little of it, as few of th
 
 from __future__ import annotations
 
-from typing import cast
-
 import numpy as np
 from scipy.special import softmax
 
@@ -34,7 +32,7 @@ _LEAST_GAIN = 0.3
 _TOLD = 0.25
 
 
-class OneHotByProducts(Objective):
+class OneHotByProducts(Objective[LatentModel]):
     """The log density of labels held out in folds, at their best temperature, as a function of the hyperparameters.
 
     Parameters
@@ -84,7 +82,7 @@ class OneHotByProducts(Objective):
         held_out = softmax(self.folds.means(model.kernel, model.mean), axis=1)
         logs = np.log(np.bincount(self.codes, minlength=len(model.mean)))
         mean = best_temperature(held_out, self.told) * (logs - logs.mean())
-        return cast(LatentModel, parameters.with_value(model, ("mean",), mean))
+        return parameters.with_value(model, ("mean",), mean)
 
     def value(self, model: LatentModel) -> float:  # noqa: D102
         return held_out_density(self.folds.means(model.kernel, model.mean), self.told)[0]

@@ -7,7 +7,8 @@ by their size and take the most important vertex of each.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Seed, Values
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.names import locate, unique_index
 from hypergauss.spectrum import cached_spectrum, normalised_incidence
@@ -24,6 +26,9 @@ from hypergauss.spectrum.decomposition import leading_eigen, symmetric_operator
 
 IMPORTANCES = ("eigencentrality", "degree")
 CLUSTERINGS = ("k-means", "dbscan")
+#: How vertices are scored, and put into clusters: by name, given, or by a function of the hypergraph or the embedding.
+Importance: TypeAlias = "str | Values | Callable[[Hypergraph], Values]"
+Clustering: TypeAlias = "str | Labels | Callable[[np.ndarray], Labels]"
 
 
 def select_inducing_vertices(
@@ -31,9 +36,9 @@ def select_inducing_vertices(
     n: int,
     *,
     n_clusters: int | None = None,
-    importance: Any = "eigencentrality",
-    clustering: Any = "k-means",
-    random_state: Any = None,
+    importance: Importance = "eigencentrality",
+    clustering: Clustering = "k-means",
+    random_state: Seed = None,
 ) -> np.ndarray:
     """Return n vertices z_1, ..., z_n: important ones, from all parts of the hypergraph.
 
@@ -148,7 +153,7 @@ def _leading_vector(B: sp.csr_array) -> np.ndarray:
     return leading_eigen(symmetric_operator(B.shape[0], lambda x: B @ (B.T @ x)), 1)[1][:, 0]
 
 
-def _number_of_clusters(n: int, n_clusters: int | None, clustering: Any, num_vertices: int) -> int:
+def _number_of_clusters(n: int, n_clusters: int | None, clustering: Clustering, num_vertices: int) -> int:
     if n_clusters is None:
         return int(np.ceil(np.sqrt(n)))
     if not isinstance(clustering, str) and not callable(clustering):
@@ -158,7 +163,7 @@ def _number_of_clusters(n: int, n_clusters: int | None, clustering: Any, num_ver
     return _checks.count("n_clusters", n_clusters, most=num_vertices, why=f"there are {num_vertices:,} vertices")
 
 
-def _importance(H: Hypergraph, importance: Any) -> np.ndarray:
+def _importance(H: Hypergraph, importance: Importance) -> np.ndarray:
     """Return the score of each vertex, from any of the forms that ``importance`` takes."""
     if isinstance(importance, str):
         return _without_noise(eigencentrality(H)) if importance == "eigencentrality" else H.vertex_degrees
@@ -175,7 +180,7 @@ def _without_noise(scores: np.ndarray) -> np.ndarray:
     return np.ldexp(np.round(mantissas, 10), exponents)
 
 
-def _clusters(H: Hypergraph, clustering: Any, k: int, rng: np.random.RandomState) -> np.ndarray:
+def _clusters(H: Hypergraph, clustering: Clustering, k: int, rng: np.random.RandomState) -> np.ndarray:
     """Return the cluster of each vertex as 0, 1, ..., from any of the forms that ``clustering`` takes."""
     if isinstance(clustering, str):
         embedding = _embedding(H, k)
@@ -216,7 +221,7 @@ def _draw(n: int, scores: np.ndarray, labels: np.ndarray, rng: np.random.RandomS
     return chosen
 
 
-def _in_order(H: Hypergraph, values: Any, argument: str) -> Any:
+def _in_order(H: Hypergraph, values: Labels, argument: str) -> Labels:
     """Return a Series in the order of the vertices, and anything else as it is."""
     if not isinstance(values, pd.Series):
         return values

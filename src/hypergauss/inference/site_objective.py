@@ -47,7 +47,7 @@ class Settled(NamedTuple):
     value: float
 
 
-class SiteObjective(Objective):
+class SiteObjective(Objective[LatentModel]):
     """An objective of hyperparameters whose every evaluation moves sites, from those of the best evaluation so far.
 
     The sites of a likelihood that is not log-concave can end in different places; starting from the best keeps the

@@ -71,7 +71,7 @@ class Found(Protocol):
     def log_det(self) -> Estimate: ...  # noqa: D102
 
 
-class VariationalByProducts(EstimatedObjective):
+class VariationalByProducts(EstimatedObjective[LatentModel]):
     """The evidence lower bound of a model, estimated, at the sites that hold there.
 
     Parameters

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from hypergauss import parameters
+from hypergauss._checks import Values
 from hypergauss.kernels import Kernel
 
 #: Some arrays that hyperparameters set.
@@ -28,7 +28,7 @@ class GatheredKernel:
         self._limits = parameters.bounds(kernel).T
         self._inputs = kernel.inputs(np.arange(kernel.num_vertices))
 
-    def at(self, theta: Any) -> Kernel:
+    def at(self, theta: Values) -> Kernel:
         """Return the kernel at coordinates theta, brought within their range."""
         return parameters.unpack(self.kernel, np.clip(np.asarray(theta, dtype=np.float64), *self._limits))
 
@@ -56,7 +56,7 @@ class GatheredKernel:
         return jacobians
 
 
-def check_kernel(kernel: Any) -> Kernel:
+def check_kernel(kernel: object) -> Kernel:
     """Return the kernel if it is one of ours, else explain."""
     if not isinstance(kernel, Kernel):
         raise TypeError(
@@ -66,7 +66,7 @@ def check_kernel(kernel: Any) -> Kernel:
     return kernel
 
 
-def as_vertices(X: Any, num_vertices: int) -> np.ndarray:
+def as_vertices(X: Values, num_vertices: int) -> np.ndarray:
     """Return a column of vertex numbers as a flat array of integers, checked to exist."""
     array = np.asarray(X)
     flat = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hypergauss import _checks, parameters
-from hypergauss.interop.gathering import GatheredKernel
+from hypergauss.interop.gathering import Arrays, GatheredKernel
 from hypergauss.kernels import Kernel
 
+if TYPE_CHECKING:
+    from gpjax.kernels import AbstractKernel
+    from jax import Array
 
-def to_gpjax(kernel: Kernel) -> Any:
+
+def to_gpjax(kernel: Kernel) -> AbstractKernel:
     """Return the kernel as a `gpjax.kernels.AbstractKernel`, for exact and variational models of GPJax.
 
     Inputs are one column of vertex numbers, whole or float. Its one parameter is the vector of the free hyperparameters
@@ -40,7 +45,7 @@ class TracedKernel:
         self._features = gathered.features() if gathered.is_low_rank else None
         self._arrays = self._differentiable()
 
-    def cross(self, theta: Any, left: Any, right: Any) -> Any:
+    def cross(self, theta: Array, left: Array, right: Array) -> Array:
         """Return the covariances between lists of n and m vertices, shape (n, m); one that does not exist gives NaN."""
         jnp = self._jax.numpy
         left, right = jnp.asarray(left).astype(int), jnp.asarray(right).astype(int)
@@ -53,25 +58,25 @@ class TracedKernel:
         own = jnp.take(remainder, left, mode="fill")[:, None]
         return (F * weights) @ G.T + jnp.where(left[:, None] == right[None, :], own, 0.0)
 
-    def _differentiable(self) -> Any:
+    def _differentiable(self) -> Callable[[Array], tuple[Array, ...]]:
         """Return `GatheredKernel.arrays` for JAX, which calls NumPy for values and derivatives."""
         jax, gathered = self._jax, self.gathered
         shapes = [array.shape for array in gathered.arrays(gathered.kernel)]
 
-        def call(function: Any, theta: Any, lead: tuple[int, ...]) -> Any:
+        def call(function: Callable[[np.ndarray], Arrays], theta: Array, lead: tuple[int, ...]) -> tuple[Array, ...]:
             outcome = tuple(jax.ShapeDtypeStruct(lead + shape, theta.dtype) for shape in shapes)
 
-            def on_host(theta: Any) -> tuple[np.ndarray, ...]:
+            def on_host(theta: Array) -> tuple[np.ndarray, ...]:
                 return tuple(np.asarray(array, theta.dtype) for array in function(np.asarray(theta)))
 
             return jax.pure_callback(on_host, outcome, theta, vmap_method="sequential")
 
         @jax.custom_jvp
-        def arrays(theta: Any) -> Any:
+        def arrays(theta: Array) -> tuple[Array, ...]:
             return call(lambda theta: gathered.arrays(gathered.at(theta)), theta, ())
 
         @arrays.defjvp
-        def _(at: Any, moved: Any) -> Any:
+        def _(at: tuple[Array], moved: tuple[Array]) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             tangents = call(lambda theta: gathered.tangents(theta, gathered.arrays), at[0], at[0].shape)
             return arrays(at[0]), tuple(jax.numpy.tensordot(moved[0], tangent, axes=1) for tangent in tangents)
 
@@ -89,7 +94,7 @@ def _kernel_class() -> Any:
     class HypergraphComputation(computations.AbstractKernelComputation):
         """Whole matrices at once, not entry by entry."""
 
-        def _cross_covariance(self, kernel: Any, x: Any, y: Any) -> Any:
+        def _cross_covariance(self, kernel: HypergraphKernel, x: Array, y: Array) -> Array:
             return kernel.template.cross(val(kernel.coordinates), x[:, 0], y[:, 0])
 
     class HypergraphKernel(gpjax.kernels.AbstractKernel):
@@ -99,13 +104,13 @@ def _kernel_class() -> Any:
         template: TracedKernel = equinox.field(static=True)
         name: str = equinox.field(static=True, default="Hypergraph")
 
-        def __init__(self, template: TracedKernel, coordinates: Any) -> None:
+        def __init__(self, template: TracedKernel, coordinates: Array | np.ndarray) -> None:
             self.template = template
             self.coordinates = gpjax.parameters.Real(jnp.asarray(coordinates))
             self.name = "Hypergraph"
             super().__init__(n_dims=1, compute_engine=HypergraphComputation())
 
-        def __call__(self, x: Any, y: Any) -> Any:
+        def __call__(self, x: Array, y: Array) -> Array:
             return self.template.cross(val(self.coordinates), jnp.ravel(x)[:1], jnp.ravel(y)[:1])[0, 0]
 
         def hypergauss(self) -> Kernel:

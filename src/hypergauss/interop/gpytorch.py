@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +11,16 @@ from hypergauss import _checks, parameters
 from hypergauss.interop.gathering import Arrays, GatheredKernel
 from hypergauss.kernels import Kernel
 
+if TYPE_CHECKING:
+    import gpytorch
+    from linear_operator.operators import LinearOperator
+    from torch import Tensor
+
 #: Weights below this share of the largest count as zero: their root has no slope that arithmetic can hold.
 _NOTHING = 1e-14
 
 
-def to_gpytorch(kernel: Kernel) -> Any:
+def to_gpytorch(kernel: Kernel) -> gpytorch.kernels.Kernel:
     """Return the kernel as a `gpytorch.kernels.Kernel`, low-rank where it is, its hyperparameters to be learned there.
 
     Inputs are one column of vertex numbers. K = R R' + diag(remainder) goes to GPyTorch as a low-rank root and a
@@ -80,21 +85,21 @@ def _kernel_class() -> Any:
         """Root scales and remainder from the coordinates, with derivatives from here."""
 
         @staticmethod
-        def forward(context: Any, theta: Any, parts: _Parts) -> tuple[Any, Any]:
+        def forward(context: Any, theta: Tensor, parts: _Parts) -> tuple[Tensor, Tensor]:
             context.parts = parts
             context.save_for_backward(theta)
             return tuple(_as_torch(value, theta) for value in parts.values(_as_numpy(theta)))
 
         @staticmethod
-        def backward(context: Any, *gradients: Any) -> tuple[Any, None]:
+        def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:
             (theta,) = context.saved_tensors
             pulled = context.parts.pull_back(_as_numpy(theta), tuple(_as_numpy(part) for part in gradients))
             return _as_torch(pulled, theta), None
 
-    def _as_numpy(tensor: Any) -> np.ndarray:
+    def _as_numpy(tensor: Tensor) -> np.ndarray:
         return tensor.detach().cpu().double().numpy()
 
-    def _as_torch(array: Any, like: Any) -> Any:
+    def _as_torch(array: np.ndarray, like: Tensor) -> Tensor:
         return torch.tensor(np.asarray(array), dtype=like.dtype, device=like.device)
 
     class HypergraphKernel(gpytorch.kernels.Kernel):
@@ -112,7 +117,7 @@ def _kernel_class() -> Any:
             """Return our kernel at the coordinates as they are now."""
             return self.parts.gathered.at(_as_numpy(self.theta))
 
-        def forward(self, x1: Any, x2: Any, diag: bool = False, **_: Any) -> Any:
+        def forward(self, x1: Tensor, x2: Tensor, diag: bool = False, **_: object) -> Tensor | LinearOperator:
             left, right = (self._vertices(x) for x in (x1, x2))
             scales, remainder = RootAndRemainder.apply(self.theta, self.parts)
             root_left = self.features[left] * scales
@@ -125,7 +130,7 @@ def _kernel_class() -> Any:
             shared = torch.where(same, remainder[left].unsqueeze(-1), 0.0)
             return root_left @ (self.features[right] * scales).transpose(-1, -2) + shared
 
-        def _vertices(self, x: Any) -> Any:
+        def _vertices(self, x: Tensor) -> Tensor:
             number = x[..., 0].long()
             last = len(self.features) - 1
             if number.numel() and (int(number.min()) < 0 or int(number.max()) > last):

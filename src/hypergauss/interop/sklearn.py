@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter
 from sklearn.gaussian_process.kernels import Kernel as SklearnKernel
 
 from hypergauss import parameters
+from hypergauss._checks import Values
 from hypergauss.interop.gathering import as_vertices, check_kernel
 from hypergauss.kernels import Kernel
 
@@ -74,7 +75,7 @@ class HypergraphKernel(SklearnKernel):
         """The range of each coordinate, shape (p, 2)."""
         return parameters.bounds(self.kernel)
 
-    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+    def __call__(self, X: Values, Y: Values | None = None, eval_gradient: bool = False) -> Any:
         """Return the covariances, and their gradient in theta if asked for."""
         rows = as_vertices(X, self.kernel.num_vertices)
         columns = rows if Y is None else as_vertices(Y, self.kernel.num_vertices)
@@ -87,7 +88,7 @@ class HypergraphKernel(SklearnKernel):
             gradient[:, :, j] = tangent
         return K, gradient
 
-    def diag(self, X: Any) -> np.ndarray:
+    def diag(self, X: Values) -> np.ndarray:
         """Return the prior variances."""
         return self.kernel.diagonal(as_vertices(X, self.kernel.num_vertices))
 

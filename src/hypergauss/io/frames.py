@@ -7,13 +7,16 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.io.files import COMPRESSED, existing_file, read_text, unknown_encoding, wrong_encoding
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 #: The endings of text files, and what separates their columns; None where the first line tells.
 TEXT = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".txt": None, ".data": None, ".dat": None}
@@ -170,7 +173,7 @@ def parquet_errors(file: Path) -> Iterator[None]:
         raise FileError(f"{file} cannot be read as Parquet: {reason}. Write it again, or give it as CSV.") from error
 
 
-def open_parquet(file: Path) -> Any:
+def open_parquet(file: Path) -> ParquetFile:
     """Return an open Parquet file."""
     parquet = _checks.optional("pyarrow.parquet", "parquet")
     with parquet_errors(file):

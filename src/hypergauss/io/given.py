@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypergauss.hypergraph import Hypergraph
 
 
-def check_hypergraph(H: Any) -> None:
+def check_hypergraph(H: object) -> None:
     """Refuse anything else, before a file or another library's object is begun."""
     if not isinstance(H, Hypergraph):
         raise TypeError(

@@ -11,7 +11,7 @@ import os
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -19,10 +19,13 @@ import pandas as pd
 from hypergauss import _checks
 from hypergauss.exceptions import DataWarning, FileError
 from hypergauss.hypergraph import Hypergraph
-from hypergauss.hypergraph.attributes import Attributes
-from hypergauss.hypergraph.names import plain
+from hypergauss.hypergraph.attributes import Attributes, Notes
+from hypergauss.hypergraph.names import Membership, plain
 from hypergauss.io.files import existing_file, read_text, written_whole
 from hypergauss.io.given import check_hypergraph
+
+#: An object of a file.
+Record: TypeAlias = dict[str, Any]
 
 _NETWORK_TYPES = ("undirected", "directed", "asc")
 _DIRECTIONS = ("head", "tail")
@@ -69,7 +72,7 @@ def read_hif(path: str | os.PathLike[str]) -> Hypergraph:
         raise FileError(f"{file} holds no hypergraph that can be used. {error}") from error
 
 
-def from_hif(content: Any) -> Hypergraph:
+def from_hif(content: object) -> Hypergraph:
     """Return the hypergraph that a HIF file's content, as `json` reads it, describes."""
     if not isinstance(content, dict):
         raise FileError(f"It must be an object with 'incidences'. Got {_kind(content)}.")
@@ -96,7 +99,7 @@ def from_hif(content: Any) -> Hypergraph:
     total = _totals(pairs, incidences) if is_weighted else {}
     absent = {pair: strength for pair, strength in total.items() if strength <= 0}
     _warn_of_negative(absent)
-    table: dict[str, Any] = {"node": _column(members), "edge": _column(within)}
+    table: Record = {"node": _column(members), "edge": _column(within)}
     if is_weighted:
         present = {pair: strength for pair, strength in total.items() if strength > 0}
         table = {"node": _column([v for v, _ in present]), "edge": _column([e for _, e in present])}
@@ -112,7 +115,7 @@ def from_hif(content: Any) -> Hypergraph:
         edges=in_edges,
         weights=weights,
     )
-    directions: dict[tuple[Any, Any], tuple[str, ...]] = {}
+    directions: dict[Membership, tuple[str, ...]] = {}
     for pair, record in zip(pairs, incidences, strict=True):
         if "direction" in record:
             directions[pair] = tuple(dict.fromkeys((*directions.get(pair, ()), record["direction"])))
@@ -153,7 +156,7 @@ def write_hif(H: Hypergraph, path: str | os.PathLike[str], *, names: Callable[[A
         file.write(text.encode("ascii"))
 
 
-def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) -> dict[str, Any]:
+def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) -> Record:
     """Return the content of a HIF file that describes a hypergraph."""
     check_hypergraph(H)
     notes: Attributes = H.attributes
@@ -162,11 +165,11 @@ def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) ->
     order = np.lexsort((matrix.row, matrix.col))
     noted = bool(notes.incidences or notes.directions)
     weighted = bool((matrix.data != 1.0).any() or notes.absent)
-    incidences: list[dict[str, Any]] = []
+    incidences: list[Record] = []
     for row, column, strength in zip(
         matrix.row[order].tolist(), matrix.col[order].tolist(), matrix.data[order].tolist(), strict=True
     ):
-        record: dict[str, Any] = {"edge": edges[column], "node": vertices[row]}
+        record: Record = {"edge": edges[column], "node": vertices[row]}
         if strength != 1.0:
             record["weight"] = strength
         pair = (plain(H.vertices[row]), plain(H.edges[column])) if noted else None
@@ -175,7 +178,7 @@ def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) ->
     named = {plain(e): name for e, name in zip(H.edges, edges, strict=True)} if notes.absent else {}
     for (v, e), strength in notes.absent.items():
         incidences += _noted({"edge": named[e], "node": spelt[v], "weight": strength}, (v, e), notes, weighted)
-    content: dict[str, Any] = {"incidences": incidences}
+    content: Record = {"incidences": incidences}
     content["nodes"] = [
         _record("node", name, notes.vertex_weights.get(v), notes.vertices.get(v))
         for name, v in zip(vertices, H.vertices, strict=True)
@@ -191,7 +194,7 @@ def to_hif(H: Hypergraph, *, names: Callable[[Any], str | int] | None = None) ->
     return content
 
 
-def _noted(record: dict[str, Any], pair: tuple[Any, Any], notes: Attributes, weighted: bool) -> list[dict[str, Any]]:
+def _noted(record: Record, pair: Membership, notes: Attributes, weighted: bool) -> list[Record]:
     """Return a membership's record with what is noted of it, one for each of its directions."""
     if notes.incidences.get(pair):
         record["attrs"] = dict(notes.incidences[pair])
@@ -201,8 +204,8 @@ def _noted(record: dict[str, Any], pair: tuple[Any, Any], notes: Attributes, wei
     return [record | {"direction": direction} for direction in directions] or [record]
 
 
-def _record(kind: str, name: str | int, weight: float | None, attrs: Mapping[str, Any] | None) -> dict[str, Any]:
-    record: dict[str, Any] = {kind: name}
+def _record(kind: str, name: str | int, weight: float | None, attrs: Notes | None) -> Record:
+    record: Record = {kind: name}
     if weight is not None:
         record["weight"] = weight
     if attrs:
@@ -226,7 +229,7 @@ def _hif_names(index: pd.Index, names: Callable[[Any], str | int] | None) -> lis
     return listed
 
 
-def _records(content: Mapping[str, Any], part: str) -> list[dict[str, Any]]:
+def _records(content: Mapping[str, Any], part: str) -> list[Record]:
     """Return the records of one part, each checked."""
     records = content.get(part, [])
     if not isinstance(records, list):
@@ -265,16 +268,16 @@ def _name(record: Mapping[str, Any], kind: str, part: str) -> str | int:
     raise FileError(f"A name must be text or a whole number. Got {_kind(name)} for {kind!r} in {part!r}.")
 
 
-def _totals(pairs: list[tuple[Any, Any]], incidences: list[dict[str, Any]]) -> dict[tuple[Any, Any], float]:
+def _totals(pairs: list[Membership], incidences: list[Record]) -> dict[Membership, float]:
     """Return the weight of each membership; that of one listed twice adds up."""
-    total: dict[tuple[Any, Any], float] = {}
+    total: dict[Membership, float] = {}
     for pair, record in zip(pairs, incidences, strict=True):
         total[pair] = total.get(pair, 0.0) + float(record.get("weight", 1.0))
     _checks.finite_array("weight", list(total.values()), missing="Give every membership a weight that is a number.")
     return total
 
 
-def _warn_of_negative(absent: Mapping[tuple[Any, Any], float]) -> None:
+def _warn_of_negative(absent: Mapping[Membership, float]) -> None:
     negative = [pair for pair, strength in absent.items() if strength < 0]
     if negative:
         (v, e), strength = negative[0], absent[negative[0]]
@@ -297,9 +300,9 @@ def _column(names: list[Any]) -> np.ndarray:
     return np.fromiter(names, dtype=object, count=len(names))
 
 
-def _attrs(names: list[Any], records: list[dict[str, Any]]) -> dict[Any, dict[str, Any]]:
+def _attrs(names: list[Any], records: list[Record]) -> dict[Any, Record]:
     """Return the attributes of those that have any; of several records of one, all."""
-    merged: dict[Any, dict[str, Any]] = {}
+    merged: dict[Any, Record] = {}
     for name, record in zip(names, records, strict=True):
         if record.get("attrs"):
             merged[name] = merged.get(name, {}) | record["attrs"]
@@ -310,7 +313,7 @@ def _no_such_number(text: str) -> float:
     raise ValueError(f"{text} is no number of JSON")
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """Name a JSON value's kind."""
     if value is None:
         return "null"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hypergauss import _checks
+from hypergauss._checks import Values
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.given import check_hypergraph
 
@@ -30,11 +31,11 @@ class HyperedgeIndex(NamedTuple):
 
 
 def from_hyperedge_index(
-    hyperedge_index: Any,
+    hyperedge_index: Values,
     *,
     num_vertices: int | None = None,
     num_edges: int | None = None,
-    weights: Any = None,
+    weights: Values | None = None,
 ) -> Hypergraph:
     """Return the hypergraph of a ``hyperedge_index``, an array or tensor of shape (2, number of incidences).
 

@@ -6,7 +6,7 @@ nodes and empty edges.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -15,8 +15,11 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.io.given import check_hypergraph
 
+if TYPE_CHECKING:
+    import hypernetx
 
-def from_hypernetx(network: Any) -> Hypergraph:
+
+def from_hypernetx(network: hypernetx.Hypergraph) -> Hypergraph:
     """Return the hypergraph of a `hypernetx.Hypergraph`.
 
     Cell weights become r(v, e) and edge weights w(e); weights of nodes and other properties stay in ``attributes``.
@@ -53,7 +56,7 @@ def from_hypernetx(network: Any) -> Hypergraph:
     )
 
 
-def to_hypernetx(H: Hypergraph) -> Any:
+def to_hypernetx(H: Hypergraph) -> hypernetx.Hypergraph:
     """Return a `hypernetx.Hypergraph` with the same names, cell weights, edge weights and properties."""
     check_hypergraph(H)
     hypernetx = _checks.optional("hypernetx", "hypernetx")
@@ -96,7 +99,7 @@ def _properties(table: pd.DataFrame) -> dict[Any, tuple[Any, dict[str, Any]]]:
     return found
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and value != value)
 
 

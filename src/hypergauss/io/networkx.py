@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
 from hypergauss.io.given import check_hypergraph
 
+if TYPE_CHECKING:
+    import networkx as nx
+
 #: The first part of a node's name where a vertex and a hyperedge have the same.
 _SIDES = ("vertex", "edge")
 
 
-def from_networkx(graph: Any, *, bipartite: str = "bipartite") -> Hypergraph:
+def from_networkx(graph: nx.Graph, *, bipartite: str = "bipartite") -> Hypergraph:
     """Return the hypergraph of a bipartite `networkx.Graph`.
 
     Parameters
@@ -66,7 +69,7 @@ def from_networkx(graph: Any, *, bipartite: str = "bipartite") -> Hypergraph:
     )
 
 
-def to_networkx(H: Hypergraph) -> Any:
+def to_networkx(H: Hypergraph) -> nx.Graph:
     """Return the bipartite `networkx.Graph` of vertices (``bipartite=0``) and hyperedges (``bipartite=1``).
 
     Weights other than 1 become the attribute "weight". If a vertex and a hyperedge have the same name, nodes are named

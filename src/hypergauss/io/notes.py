@@ -11,7 +11,7 @@ import pandas as pd
 from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.hypergraph.assembly import Numbered
-from hypergauss.hypergraph.names import plain
+from hypergauss.hypergraph.names import Membership, plain
 
 #: How tables say which side of a hyperedge a vertex is on.
 _SIDES = {"tail": "tail", "source": "tail", "from": "tail", "in": "tail"} | {
@@ -23,7 +23,12 @@ _SIDES = {"tail": "tail", "source": "tail", "from": "tail", "in": "tail"} | {
 
 
 def membership_notes(
-    vertices: Any, edges: Any, *, times: pd.Series | None, directions: pd.Series | None, file: Path
+    vertices: Numbered | np.ndarray,
+    edges: Numbered | np.ndarray,
+    *,
+    times: pd.Series | None,
+    directions: pd.Series | None,
+    file: Path,
 ) -> dict[str, Any]:
     """Return attributes of memberships, one row each; a membership in several rows keeps each row's time in a list.
 
@@ -39,7 +44,7 @@ def membership_notes(
     pairs = list(zip(_names(vertices), _names(edges), strict=True))
     notes: dict[str, Any] = {}
     if times is not None:
-        of_pairs: dict[tuple[Any, Any], list[Any]] = {}
+        of_pairs: dict[Membership, list[Any]] = {}
         for pair, time in zip(pairs, times, strict=True):
             if not pd.isna(time):
                 of_pairs.setdefault(pair, []).append(_kept(time))
@@ -52,7 +57,7 @@ def membership_notes(
                 f"{file} must say 'head' or 'tail' in {directions.name!r} (or target and source, to and from, out and "
                 f"in). Row {bad[0] + 1:,} has {directions.iloc[bad[0]]!r}{_checks.others(len(bad) - 1)}."
             )
-        on: dict[tuple[Any, Any], tuple[str, ...]] = {}
+        on: dict[Membership, tuple[str, ...]] = {}
         for pair, side in zip(pairs, sides, strict=True):
             if isinstance(side, str):
                 on[pair] = tuple(dict.fromkeys((*on.get(pair, ()), side)))
@@ -60,7 +65,7 @@ def membership_notes(
     return notes
 
 
-def _names(column: Any) -> list[Any]:
+def _names(column: Numbered | np.ndarray) -> list[Any]:
     names = np.asarray(column.names, dtype=object)[column.codes] if isinstance(column, Numbered) else np.asarray(column)
     return [plain(name) for name in names]
 

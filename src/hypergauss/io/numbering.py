@@ -9,11 +9,14 @@ what is worked on in the processor's cache.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hypergauss.hypergraph.assembly import Numbered
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 #: Texts of more bytes than this are left to Arrow; one byte must hold the length.
 _LONGEST = 63
@@ -24,7 +27,7 @@ _MULTIPLIERS = np.random.default_rng(0).integers(2**64, size=16, dtype=np.uint64
 _MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], dtype=np.uint64)
 
 
-def number_text(column: Any) -> Numbered:
+def number_text(column: pa.ChunkedArray) -> Numbered:
     """Number a chunked Arrow array of text without gaps."""
     # Text beyond 2 GiB does not fit in one array of the narrower type.
     array = column.cast("large_string").combine_chunks()
@@ -49,11 +52,11 @@ def _blocks(size: int) -> Iterator[slice]:
         yield slice(start, min(start + _BLOCK, size))
 
 
-def _texts(array: Any) -> np.ndarray:
+def _texts(array: pa.Array) -> np.ndarray:
     return np.asarray(array.to_numpy(zero_copy_only=False), dtype=object)
 
 
-def _words(array: Any) -> np.ndarray | None:
+def _words(array: pa.Array) -> np.ndarray | None:
     """Return each text as words of eight bytes, one row of words after another, or None if some are too long."""
     _, bounds, data = array.buffers()
     offsets = np.frombuffer(bounds, np.int64)[array.offset : array.offset + len(array) + 1]

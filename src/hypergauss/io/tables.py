@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from hypergauss import _checks
 from hypergauss.exceptions import FileError
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.assembly import Numbered
+from hypergauss.hypergraph.names import Name
 from hypergauss.io.files import existing_file, written_whole
 from hypergauss.io.frames import (
     TEXT,
@@ -30,6 +31,9 @@ from hypergauss.io.given import check_hypergraph
 from hypergauss.io.notes import membership_notes
 from hypergauss.io.numbering import number_text
 
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
+
 #: What a number has to look like so that writing it again gives the same text: 007 and +7 are names, not numbers.
 _WHOLE_NUMBER = r"(?:0|-?[1-9][0-9]{0,17})"
 
@@ -42,7 +46,7 @@ def read_table(
     weight: str | None = None,
     members: str | None = None,
     within: str = ";",
-    vertices: Iterable[Any] | None = None,
+    vertices: Iterable[Name] | None = None,
     edge_weight: str | None = None,
     time: str | None = None,
     direction: str | None = None,
@@ -172,7 +176,7 @@ def write_table(H: Hypergraph, path: str | os.PathLike[str], *, vertex: str = "v
             frame.to_csv(file, index=False, sep=TEXT[kind] or ",", encoding="utf-8")
 
 
-def _numbered_parquet(source: Any, names: Sequence[str], more: Sequence[str], file: Path) -> dict[str, Any]:
+def _numbered_parquet(source: ParquetFile, names: Sequence[str], more: Sequence[str], file: Path) -> dict[str, Any]:
     """Read only the columns wanted, and number their names without a Python object a row."""
     wanted = list(dict.fromkeys([*names, *more]))
     with parquet_errors(file):
@@ -190,7 +194,7 @@ def _numbered_parquet(source: Any, names: Sequence[str], more: Sequence[str], fi
     return numbered | {name: frame[name] for name in more}
 
 
-def _check_column(columns: Sequence[Any], column: str, file: Path) -> None:
+def _check_column(columns: Sequence[Name], column: str, file: Path) -> None:
     if column not in columns:
         names = [str(name) for name in columns]
         near = _checks.did_you_mean(str(column), names)
@@ -219,7 +223,7 @@ def _refuse_gaps(is_missing: np.ndarray, column: str, file: Path) -> None:
         )
 
 
-def _numbered(values: pd.Series, file: Path) -> Any:
+def _numbered(values: pd.Series, file: Path) -> Numbered | np.ndarray:
     """Return a column with its names numbered; whole numbers number themselves."""
     if values.dtype.kind in "iu":
         return values.to_numpy()
@@ -260,12 +264,12 @@ def _from_lists(
     edge: str | None,
     members: str,
     within: str,
-    vertices: Iterable[Any] | None,
+    vertices: Iterable[Name] | None,
     edge_weight: str | None,
 ) -> Hypergraph:
     """Assemble from one row a hyperedge; an empty list is an empty hyperedge."""
     lists = _column(frame, members, file)
-    names: Any = range(len(frame))
+    names: Iterable[Name] = range(len(frame))
     if edge is not None:
         column = _column(frame, edge, file)
         _no_gaps(frame, [edge], file)

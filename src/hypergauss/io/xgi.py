@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Hypergraph
 from hypergauss.hypergraph.attributes import Attributes
-from hypergauss.hypergraph.names import plain
+from hypergauss.hypergraph.names import Membership, plain
 from hypergauss.io.given import check_hypergraph
 
+if TYPE_CHECKING:
+    import xgi
 
-def from_xgi(network: Any) -> Hypergraph:
+
+def from_xgi(network: xgi.Hypergraph | xgi.DiHypergraph) -> Hypergraph:
     """Return the hypergraph of an `xgi.Hypergraph`, `xgi.DiHypergraph` or `xgi.SimplicialComplex`.
 
     An edge's attribute "weight" becomes its weight w(e), a vertex' one of ``attributes.vertex_weights``; other
@@ -39,20 +42,20 @@ def from_xgi(network: Any) -> Hypergraph:
     )
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _directions(network: Any) -> dict[tuple[Any, Any], tuple[str, ...]]:
+def _directions(network: xgi.DiHypergraph) -> dict[Membership, tuple[str, ...]]:
     """Return "head", "tail" or both of each membership."""
-    found: dict[tuple[Any, Any], tuple[str, ...]] = {}
+    found: dict[Membership, tuple[str, ...]] = {}
     for edge, (tail, head) in network.edges.dimembers(dtype=dict).items():
         for vertex in tail | head:
             found[vertex, edge] = ("tail",) * (vertex in tail) + ("head",) * (vertex in head)
     return found
 
 
-def to_xgi(H: Hypergraph) -> Any:
+def to_xgi(H: Hypergraph) -> xgi.Hypergraph | xgi.DiHypergraph:
     """Return an `xgi.Hypergraph` with the same names, or an `xgi.DiHypergraph` where memberships have directions.
 
     Weights w(e) other than 1, and those of vertices, become the attribute "weight". XGI has no place for weights of

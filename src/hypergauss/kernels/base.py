@@ -15,17 +15,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from hypergauss import _checks, formula_checks, parameters
 from hypergauss._views import html_table
-from hypergauss.parameters import Parametrised
+from hypergauss.parameters import Number, Parametrised
 
 if TYPE_CHECKING:
     from hypergauss.kernels.composition import Product, Sum
 
+#: What a kernel gathers of some vertices, arrays of a kind of its own; what hyperparameters do not touch.
+Inputs: TypeAlias = Any
 #: Added to a covariance, relative to its largest variance, before a prior draw's Cholesky factorisation.
 _JITTER = 1e-10
 #: Vertices whose covariances show whether a formula has the derivatives it should have.
@@ -56,15 +58,15 @@ class Kernel(Parametrised, ABC):
         """N, the number of vertices it is defined on."""
 
     @abstractmethod
-    def inputs(self, rows: np.ndarray) -> Any:
+    def inputs(self, rows: np.ndarray) -> Inputs:
         """Gather the arrays that evaluation at these vertices needs."""
 
     @abstractmethod
-    def cross(self, left: Any, right: Any) -> np.ndarray:
+    def cross(self, left: Inputs, right: Inputs) -> np.ndarray:
         """Return the covariances between two sets of inputs, shape (n, m)."""
 
     @abstractmethod
-    def variances(self, inputs: Any) -> np.ndarray:
+    def variances(self, inputs: Inputs) -> np.ndarray:
         """Return the prior variance of each input, shape (n,)."""
 
     def scaled(self, factor: float) -> Self:
@@ -101,15 +103,15 @@ class Kernel(Parametrised, ABC):
         """Whether hyperparameters reach F too; as a rule they do not."""
         return False
 
-    def features(self, inputs: Any) -> np.ndarray:
+    def features(self, inputs: Inputs) -> np.ndarray:
         """Return F, shape (n, r)."""
         raise NotImplementedError(f"{type(self).__name__} has no features")
 
-    def features_and_structure(self, inputs: Any) -> tuple[np.ndarray, Structure]:
+    def features_and_structure(self, inputs: Inputs) -> tuple[np.ndarray, Structure]:
         """Return F, and weights and remainder."""
         return self.features(inputs), self.structure(inputs)
 
-    def structure(self, inputs: Any) -> Structure:
+    def structure(self, inputs: Inputs) -> Structure:
         """Return weights and remainder; where the remainder is uniform, inputs may be None."""
         raise NotImplementedError(f"{type(self).__name__} has no features")
 
@@ -117,13 +119,13 @@ class Kernel(Parametrised, ABC):
         """Return the weight of each feature, shape (r,)."""
         return self.structure(None).weights
 
-    def remainder(self, inputs: Any) -> np.ndarray:
+    def remainder(self, inputs: Inputs) -> np.ndarray:
         """Return what F diag(weights) F' leaves on the diagonal: shape (n,), or () if uniform."""
         return self.structure(inputs).remainder
 
     # ------------------------------------------------ from slopes to a gradient in the coordinates of `parameters`
 
-    def pull_back(self, left: Any, right: Any, adjoint: np.ndarray) -> np.ndarray:
+    def pull_back(self, left: Inputs, right: Inputs, adjoint: np.ndarray) -> np.ndarray:
         """Return the gradient of a number with slopes ``adjoint``, shape (n, m), in ``cross(left, right)``."""
         if self.rank is None or not (self.has_uniform_remainder or self.features_move):
             return parameters.pull_back(self, lambda kernel: kernel.cross(left, right), adjoint)
@@ -144,18 +146,18 @@ class Kernel(Parametrised, ABC):
         of_right = Slopes(np.zeros_like(in_weights), np.zeros(len(G)), along * weights)
         return self.pull_back_structure(of_left, left) + self.pull_back_structure(of_right, right)
 
-    def pull_back_variances(self, inputs: Any, adjoint: np.ndarray) -> np.ndarray:
+    def pull_back_variances(self, inputs: Inputs, adjoint: np.ndarray) -> np.ndarray:
         """Return the gradient of a number with slopes ``adjoint``, shape (n,), in ``variances(inputs)``."""
         if self.rank is None or not self.has_uniform_remainder:
             return parameters.pull_back(self, lambda kernel: kernel.variances(inputs), adjoint)
         slopes = Structure(adjoint @ self.features(inputs) ** 2, np.asarray(adjoint.sum()))
         return self.pull_back_structure(slopes, None)
 
-    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: Any) -> np.ndarray:
+    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: Inputs) -> np.ndarray:
         """Return the gradient of a number with slopes ``adjoint`` in structure, and in features where those move."""
         return parameters.pull_back(self, lambda kernel: kernel.structure(inputs), adjoint[:2])
 
-    def same_vertex(self, left: Any, right: Any) -> np.ndarray | float:
+    def same_vertex(self, left: Inputs, right: Inputs) -> np.ndarray | float:
         """Return 1 where two inputs are one vertex, which shares its remainder, shape (n, m); 0 without a remainder."""
         raise NotImplementedError(f"{type(self).__name__} has no remainder")
 
@@ -190,7 +192,7 @@ class Kernel(Parametrised, ABC):
         return self.mean_variance()
 
     @property
-    def level_variance(self) -> Any:
+    def level_variance(self) -> Number:
         """The prior variance of a level that all vertices share; 0 where there is none."""
         return 0.0
 

@@ -22,8 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from hypergauss import _checks, parameters
+from hypergauss._checks import Matrix, Values
 from hypergauss.hypergraph.frozen import freeze
-from hypergauss.kernels.base import Kernel, Slopes, Structure
+from hypergauss.kernels.base import Inputs, Kernel, Slopes, Structure
 from hypergauss.parameters import positive
 
 #: Components whose share of the squares is below this are rounding.
@@ -63,8 +64,8 @@ class Components(Kernel):
 
     def __init__(
         self,
-        vectors: Any,
-        squares: Any,
+        vectors: Values,
+        squares: Values,
         steps: float = 1.0,
         *,
         variance: float = 1.0,
@@ -82,7 +83,7 @@ class Components(Kernel):
         self.fixed = self.check_fixed(fixed)
 
     @classmethod
-    def of(cls, features: Any, *, most: int = 300, **options: Any) -> Self:
+    def of(cls, features: Matrix, *, most: int = 300, **options: Any) -> Self:
         """Return the kernel of features, shape (N, p), sparse or not: rows of unit length, centred, leading components.
 
         Parameters
@@ -124,7 +125,7 @@ class Components(Kernel):
     def features(self, inputs: np.ndarray) -> np.ndarray:  # noqa: D102
         return inputs
 
-    def structure(self, inputs: Any) -> Structure:  # noqa: D102, ARG002
+    def structure(self, inputs: Inputs) -> Structure:  # noqa: D102, ARG002
         return Structure(self.variance * self.num_vertices * self._shares(), np.zeros(()))
 
     def cross(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -140,7 +141,7 @@ class Components(Kernel):
         """Return ``variance``: columns of U have length 1."""
         return float(self.variance)
 
-    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: Any) -> np.ndarray:  # noqa: ARG002
+    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: Inputs) -> np.ndarray:  # noqa: ARG002
         """Return the gradient: d w_k / d steps = w_k (log s_k^2 - the mean of these under the shares of w)."""
         shares, logs = self._shares(), np.log(self.squares)
         along = self.num_vertices * shares * adjoint.weights
@@ -157,7 +158,7 @@ class Components(Kernel):
         return powers / powers.sum()
 
 
-def unit_rows(features: Any) -> Any:
+def unit_rows(features: Matrix) -> Any:
     """Return rows of unit length, sparse where they were; a row of zeros stays one."""
     if sp.issparse(features):
         matrix = sp.csr_array(features, dtype=np.float64)

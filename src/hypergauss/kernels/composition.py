@@ -9,7 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from hypergauss import parameters
-from hypergauss.kernels.base import Kernel, Slopes, Structure
+from hypergauss.kernels.base import Inputs, Kernel, Slopes, Structure
+from hypergauss.parameters import Number
 
 
 class Sum(Kernel):
@@ -51,7 +52,7 @@ class Sum(Kernel):
         return sum(term.varying_variance() for term in self.terms)
 
     @property
-    def level_variance(self) -> Any:  # noqa: D102
+    def level_variance(self) -> Number:  # noqa: D102
         return sum(term.level_variance for term in self.terms)
 
     def own_shares(self, rows: np.ndarray) -> np.ndarray:
@@ -96,14 +97,14 @@ class Sum(Kernel):
         """Whether those of a term do."""
         return any(term.features_move for term in self.terms)
 
-    def inputs(self, rows: np.ndarray) -> tuple[Any, ...]:  # noqa: D102
-        gathered: dict[int, Any] = {}
+    def inputs(self, rows: np.ndarray) -> tuple[Inputs, ...]:  # noqa: D102
+        gathered: dict[int, Inputs] = {}
         for block, term in zip(self.blocks, self.terms, strict=True):
             if block not in gathered:
                 gathered[block] = term.inputs(rows)
         return tuple(gathered[block] for block in self.blocks)
 
-    def features(self, inputs: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
+    def features(self, inputs: tuple[Inputs, ...]) -> np.ndarray:  # noqa: D102
         parts: dict[int, np.ndarray] = {}
         for block, term, own in zip(self.blocks, self.terms, inputs, strict=True):
             if block not in parts:
@@ -112,14 +113,14 @@ class Sum(Kernel):
         return arrays[0] if len(arrays) == 1 else np.hstack(arrays)
 
     def weights(self) -> np.ndarray:  # noqa: D102
-        parts: dict[int, Any] = {}
+        parts: dict[int, Number] = {}
         for block, term in zip(self.blocks, self.terms, strict=True):
             parts[block] = parts.get(block, 0.0) + term.weights()
         return np.concatenate(list(parts.values()))
 
-    def structure(self, inputs: tuple[Any, ...] | None) -> Structure:  # noqa: D102
+    def structure(self, inputs: tuple[Inputs, ...] | None) -> Structure:  # noqa: D102
         inputs = (None,) * len(self.terms) if inputs is None else inputs
-        parts: dict[int, Any] = {}
+        parts: dict[int, Number] = {}
         remainder: Any = 0.0
         for block, term, own in zip(self.blocks, self.terms, inputs, strict=True):
             found = term.structure(own)
@@ -127,7 +128,7 @@ class Sum(Kernel):
             remainder = remainder + found.remainder
         return Structure(np.concatenate(list(parts.values())), remainder)
 
-    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: tuple[Any, ...] | None) -> np.ndarray:
+    def pull_back_structure(self, adjoint: Slopes | Structure, inputs: tuple[Inputs, ...] | None) -> np.ndarray:
         """Return the terms' gradients one after another: each has the slopes of its block, and of the remainder."""
         inputs = (None,) * len(self.terms) if inputs is None else inputs
         blocks = self.blocks
@@ -143,18 +144,18 @@ class Sum(Kernel):
             found.append(term.pull_back_structure(Slopes(parts[block], remainder, columns[block]), own))
         return np.concatenate(found)
 
-    def cross(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
+    def cross(self, left: tuple[Inputs, ...], right: tuple[Inputs, ...]) -> np.ndarray:  # noqa: D102
         return sum(term.cross(a, b) for term, a, b in zip(self.terms, left, right, strict=True))  # type: ignore[return-value]
 
-    def variances(self, inputs: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
+    def variances(self, inputs: tuple[Inputs, ...]) -> np.ndarray:  # noqa: D102
         return sum(term.variances(own) for term, own in zip(self.terms, inputs, strict=True))  # type: ignore[return-value]
 
-    def pull_back(self, left: tuple[Any, ...], right: tuple[Any, ...], adjoint: np.ndarray) -> np.ndarray:
+    def pull_back(self, left: tuple[Inputs, ...], right: tuple[Inputs, ...], adjoint: np.ndarray) -> np.ndarray:
         """Return the terms' gradients one after another: each has the whole slope."""
         parts = zip(self.terms, left, right, strict=True)
         return np.concatenate([term.pull_back(a, b, adjoint) for term, a, b in parts])
 
-    def pull_back_variances(self, inputs: tuple[Any, ...], adjoint: np.ndarray) -> np.ndarray:  # noqa: D102
+    def pull_back_variances(self, inputs: tuple[Inputs, ...], adjoint: np.ndarray) -> np.ndarray:  # noqa: D102
         parts = zip(self.terms, inputs, strict=True)
         return np.concatenate([term.pull_back_variances(own, adjoint) for term, own in parts])
 
@@ -197,14 +198,14 @@ class Product(Kernel):
     def has_eigenvectors(self) -> bool:  # noqa: D102
         return all(factor.has_eigenvectors for factor in self.factors)
 
-    def inputs(self, rows: np.ndarray) -> tuple[Any, ...]:  # noqa: D102
+    def inputs(self, rows: np.ndarray) -> tuple[Inputs, ...]:  # noqa: D102
         return tuple(factor.inputs(rows) for factor in self.factors)
 
-    def features(self, inputs: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
+    def features(self, inputs: tuple[Inputs, ...]) -> np.ndarray:  # noqa: D102
         first, second = (factor.features(own) for factor, own in zip(self.factors, inputs, strict=True))
         return (first[:, :, None] * second[:, None, :]).reshape(first.shape[0], -1)
 
-    def structure(self, inputs: tuple[Any, ...]) -> Structure:
+    def structure(self, inputs: tuple[Inputs, ...]) -> Structure:
         """Return products of weights, and all that is diagonal in (L_1 + D_1) o (L_2 + D_2).
 
         That is D_1 D_2 + D_1 diag L_2 + D_2 diag L_1.
@@ -217,22 +218,22 @@ class Product(Kernel):
     def weights(self) -> np.ndarray:  # noqa: D102
         return np.kron(*(factor.weights() for factor in self.factors))
 
-    def cross(self, left: tuple[Any, ...], right: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
+    def cross(self, left: tuple[Inputs, ...], right: tuple[Inputs, ...]) -> np.ndarray:  # noqa: D102
         first, second = self.factors
         return first.cross(left[0], right[0]) * second.cross(left[1], right[1])
 
-    def variances(self, inputs: tuple[Any, ...]) -> np.ndarray:  # noqa: D102
+    def variances(self, inputs: tuple[Inputs, ...]) -> np.ndarray:  # noqa: D102
         first, second = self.factors
         return first.variances(inputs[0]) * second.variances(inputs[1])
 
-    def pull_back(self, left: tuple[Any, ...], right: tuple[Any, ...], adjoint: np.ndarray) -> np.ndarray:
+    def pull_back(self, left: tuple[Inputs, ...], right: tuple[Inputs, ...], adjoint: np.ndarray) -> np.ndarray:
         """Return the factors' gradients one after another: each has the slope times the other factor."""
         first, second = self.factors
         of_first = first.pull_back(left[0], right[0], adjoint * second.cross(left[1], right[1]))
         of_second = second.pull_back(left[1], right[1], adjoint * first.cross(left[0], right[0]))
         return np.concatenate([of_first, of_second])
 
-    def pull_back_variances(self, inputs: tuple[Any, ...], adjoint: np.ndarray) -> np.ndarray:  # noqa: D102
+    def pull_back_variances(self, inputs: tuple[Inputs, ...], adjoint: np.ndarray) -> np.ndarray:  # noqa: D102
         first, second = self.factors
         of_first = first.pull_back_variances(inputs[0], adjoint * second.variances(inputs[1]))
         of_second = second.pull_back_variances(inputs[1], adjoint * first.variances(inputs[0]))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from hypergauss import _checks
+from hypergauss._checks import Matrix, Values
 from hypergauss.hypergraph.frozen import freeze
-from hypergauss.kernels.base import Kernel, Structure
+from hypergauss.kernels.base import Inputs, Kernel, Structure
 from hypergauss.parameters import gather, positive
 
 
@@ -33,7 +33,7 @@ class SquaredExponential(Kernel):
 
     def __init__(
         self,
-        covariates: Any,
+        covariates: Matrix,
         lengthscale: float | Sequence[float] | np.ndarray = 1.0,
         *,
         variance: float = 1.0,
@@ -90,7 +90,7 @@ class Linear(Kernel):
 
     def __init__(
         self,
-        covariates: Any,
+        covariates: Matrix,
         variance: float | Sequence[float] | np.ndarray = 1.0,
         *,
         fixed: str | Sequence[str] = (),
@@ -121,7 +121,7 @@ class Linear(Kernel):
     def features(self, inputs: np.ndarray) -> np.ndarray:  # noqa: D102
         return inputs
 
-    def structure(self, inputs: Any) -> Structure:  # noqa: D102, ARG002
+    def structure(self, inputs: Inputs) -> Structure:  # noqa: D102, ARG002
         return Structure(np.broadcast_to(self.variance, (self.covariates.shape[1],)), np.zeros(()))
 
     def cross(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -139,7 +139,7 @@ class Linear(Kernel):
         return self.covariates[rows] @ (roots[:, None] * rng.standard_normal((len(roots), size)))
 
 
-def check_covariates(covariates: Any) -> np.ndarray:
+def check_covariates(covariates: Matrix) -> np.ndarray:
     """Return covariates as a frozen float array of shape (N, p)."""
     if hasattr(covariates, "toarray"):  # SciPy's sparse matrices
         covariates = covariates.toarray()
@@ -150,7 +150,7 @@ def check_covariates(covariates: Any) -> np.ndarray:
     return freeze(np.array(array))
 
 
-def _shared_or_by_column(name: str, value: Any, columns: int) -> np.ndarray:
+def _shared_or_by_column(name: str, value: Values, columns: int) -> np.ndarray:
     """Return one positive number, or one for each column."""
     array = _checks.finite_array(name, value, missing="Pass positive numbers.")
     if array.shape not in {(), (columns,)} or (array <= 0).any():

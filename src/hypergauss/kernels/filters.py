@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.special import comb, log1p
 
 from hypergauss import _checks
 from hypergauss.kernels.spectral import SpectralKernel
-from hypergauss.parameters import Coordinate, positive, reciprocal
+from hypergauss.parameters import Coordinate, Number, positive, reciprocal
 from hypergauss.spectrum import Spectrum
 from hypergauss.spectrum.spectrum import cosines
 
@@ -24,7 +23,7 @@ _SMALL = 1e-3
 _LEAST_STEP = 1e-300
 
 
-def matern(eigenvalues: np.ndarray, inverse_nu: Any, lengthscale: Any) -> np.ndarray:
+def matern(eigenvalues: np.ndarray, inverse_nu: Number, lengthscale: Number) -> np.ndarray:
     """Return phi = exp(-nu log1p(lengthscale^2 l / (2 nu))); an inverse_nu of 0 is the diffusion kernel."""
     return np.exp(-_log1p_ratio(lengthscale**2 * eigenvalues / 2, inverse_nu))
 
@@ -92,7 +91,7 @@ class Matern(SpectralKernel):
         phi = matern(eigenvalues, self.inverse_nu, self.lengthscale)
         return phi if self.normalise else phi * self._paper_factor()
 
-    def _paper_factor(self) -> Any:
+    def _paper_factor(self) -> Number:
         """Return (2 nu / lengthscale^2)^-nu, what the paper's form has at the eigenvalue 0."""
         return np.exp(-np.log(2 / (self.inverse_nu * self.lengthscale**2)) / self.inverse_nu)
 
@@ -254,7 +253,7 @@ class ShapedWalk(Walk):
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.exp(self.steps * self._log_step(eigenvalues) + self._waves(eigenvalues) @ np.log(self.shape))
 
-    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
+    def filter_range(self, low: float, high: float) -> tuple[Number, Number]:
         """Return bounds of phi over [low, high] from those of the walk and of each cosine."""
         ends = Walk.filter(self, np.array([low, high]))
         if low == high:
@@ -326,7 +325,7 @@ class Bernstein(SpectralKernel):
         """Return eigenvalues as shares of the largest possible one, which is 0 for a graph without edges."""
         return np.clip(eigenvalues / (self.spectrum.upper or 1.0), 0.0, 1.0)
 
-    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
+    def filter_range(self, low: float, high: float) -> tuple[Number, Number]:
         """Bound phi by the coefficients of its restriction to [low, high], whose hull contains the curve."""
         left, right = self._position(np.array([low, high]))
         hull = _restrict(self.coefficients, left, right)
@@ -345,7 +344,7 @@ def _restrict(coefficients: np.ndarray, left: float, right: float) -> np.ndarray
     return values[:, 0]
 
 
-def _log1p_ratio_slope(x: np.ndarray, t: Any) -> np.ndarray:
+def _log1p_ratio_slope(x: np.ndarray, t: Number) -> np.ndarray:
     """Return the derivative of log(1 + t x) / t in t, continued to -x^2 / 2 at t = 0."""
     u = t * x
     small = u < _SMALL
@@ -354,7 +353,7 @@ def _log1p_ratio_slope(x: np.ndarray, t: Any) -> np.ndarray:
     return x**2 * np.where(small, series, (1 / (1 + safe) - np.log1p(safe) / safe) / safe)
 
 
-def _log1p_ratio(x: np.ndarray, t: Any) -> np.ndarray:
+def _log1p_ratio(x: np.ndarray, t: Number) -> np.ndarray:
     """Return log(1 + t x) / t, continued to x at t = 0, with exact derivatives there and on the way."""
     u = t * x
     if np.isrealobj(u):

@@ -20,7 +20,7 @@ from hypergauss import _checks, parameters
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels.base import Kernel, Slopes, Structure
 from hypergauss.kernels.polynomial import filter_expansion
-from hypergauss.parameters import positive
+from hypergauss.parameters import Number, positive
 from hypergauss.spectrum import EigenSpectrum, Spectrum, chebyshev
 
 #: Error of the polynomial behind a prior draw, relative to its filter's largest value.
@@ -44,7 +44,7 @@ class Density(NamedTuple):
     scale: Any
 
     @property
-    def background(self) -> Any:
+    def background(self) -> Number:
         """B, the value that stands for phi on the rest."""
         return (self.rest[0] + self.rest[1]) / 2
 
@@ -100,7 +100,7 @@ class SpectralKernel(Kernel):
     def filter(self, eigenvalues: np.ndarray) -> np.ndarray:
         """Return phi >= 0 at the given eigenvalues."""
 
-    def filter_range(self, low: float, high: float) -> tuple[Any, Any]:
+    def filter_range(self, low: float, high: float) -> tuple[Number, Number]:
         """Return bounds of phi over [low, high]; a decreasing filter has them at the ends."""
         ends = self.filter(np.array([low, high]))
         return ends[1], ends[0]
@@ -129,7 +129,7 @@ class SpectralKernel(Kernel):
         """Return the filter's values on the spectrum and the normalisation."""
         spectrum = self.spectrum
         known = self.filter(spectrum.nodes)
-        rest = self.filter_range(spectrum.rest[0], spectrum.rest[1])
+        rest: tuple[Any, Any] = self.filter_range(spectrum.rest[0], spectrum.rest[1])
         self._check_values(np.real(np.append(known, rest)))
         if not self.normalise:
             return Density(known, rest, self.variance)
@@ -151,12 +151,12 @@ class SpectralKernel(Kernel):
                 f"{phi.min():.3g}. Write one that is not, such as its square."
             )
 
-    def values_on_spectrum(self) -> tuple[np.ndarray, Any]:
+    def values_on_spectrum(self) -> tuple[np.ndarray, Number]:
         """Return phi at the known eigenvalues, shape (r,), and the background b that stands for it on the rest."""
         return self._on_spectrum
 
     @cached_property
-    def _on_spectrum(self) -> tuple[np.ndarray, Any]:
+    def _on_spectrum(self) -> tuple[np.ndarray, Number]:
         low, high = self.spectrum.rest
         values = self._everywhere
         lowest, highest = (values[-1], values[-1]) if low == high else self.filter_range(low, high)
@@ -167,7 +167,7 @@ class SpectralKernel(Kernel):
         """Phi at the known eigenvalues and at both ends of the rest's range."""
         return self.filter(self.spectrum.nodes_and_rest)
 
-    def pull_back_filter(self, in_known: np.ndarray, in_background: Any, in_variance: Any) -> np.ndarray:
+    def pull_back_filter(self, in_known: np.ndarray, in_background: Number, in_variance: Number) -> np.ndarray:
         """Return the gradient of a number with these slopes in `values_on_spectrum` and in the variance."""
         in_log_phi = self.log_slopes(self.spectrum.nodes_and_rest)
         if in_log_phi is None:
@@ -178,7 +178,7 @@ class SpectralKernel(Kernel):
         of_formula = {field: both @ slope for field, slope in in_log_phi.items()}
         return parameters.gather(self, {**of_formula, "variance": in_variance})
 
-    def mean_above(self, edge: float) -> Any:
+    def mean_above(self, edge: float) -> Number:
         """Return the mean of the filter over all eigenvalues above an edge; its value at the upper end if none is."""
         spectrum = self.spectrum
         nodes = np.append(spectrum.nodes, np.mean(spectrum.rest))
@@ -303,7 +303,7 @@ class SpectralKernel(Kernel):
         return float(self.variance) * (half + largest * slack / mean) / (mean - slack)
 
 
-def check_spectrum(spectrum: Any) -> Spectrum:
+def check_spectrum(spectrum: object) -> Spectrum:
     """Return the spectrum, or say how to make one."""
     if not isinstance(spectrum, Spectrum):
         raise TypeError(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
+
+from hypergauss.parameters import Number
 
 #: The share of the largest weight below which a vertex has no part in what is filtered but by rounding.
 _NOTHING = 1e-200
@@ -26,7 +28,7 @@ class Parts(NamedTuple):
     """What hyperparameters make of the spectrum and of some vertices."""
 
     weights: np.ndarray  # W, (r,)
-    background: Any  # b
+    background: Number  # b
     share: np.ndarray  # q, (n,)
     scale: np.ndarray  # T, (n,)
     centred: np.ndarray  # v, (n,)
@@ -44,17 +46,17 @@ class Typical(NamedTuple):
     evened: np.ndarray  # t^-evenness, (m,), 0 where nothing is known
     inverse: np.ndarray  # 1 / t, (m,), 0 where nothing is known
     log_whole: np.ndarray  # log t, (m,), 0 where nothing is known
-    mean: Any  # the mean of v t^-evenness; 1 where nothing is left that could be scaled
+    mean: Number  # the mean of v t^-evenness; 1 where nothing is left that could be scaled
 
     @classmethod
-    def of(cls, evenness: Any, weights: np.ndarray, v: np.ndarray, t: np.ndarray) -> Typical:
+    def of(cls, evenness: Number, weights: np.ndarray, v: np.ndarray, t: np.ndarray) -> Typical:
         """Return it from v and t."""
         is_known, inverse, log_whole = _told(weights, v, t)
         evened = np.where(is_known, np.exp(-evenness * log_whole), 0.0)
         mean = (v * evened).mean()
         return cls(v, evened, inverse, log_whole, mean if mean != 0 else 1.0)
 
-    def slopes(self, evenness: Any, squares: np.ndarray, trivial: np.ndarray) -> MeanSlopes:
+    def slopes(self, evenness: Number, squares: np.ndarray, trivial: np.ndarray) -> MeanSlopes:
         """Return the slopes of the mean, given the squares of U and of u; zero where it is none."""
         in_v = self.evened / len(self.v)
         in_t = -evenness * self.v * in_v * self.inverse
@@ -67,9 +69,9 @@ class MeanSlopes(NamedTuple):
     """Slopes of m, the mean of v t^-evenness over typical vertices."""
 
     in_weights: np.ndarray  # (r,)
-    in_trivial: Any  # in the weight of the trivial direction
-    in_background: Any
-    in_evenness: Any
+    in_trivial: Number  # in the weight of the trivial direction
+    in_background: Number
+    in_evenness: Number
 
 
 class FieldScale(NamedTuple):
@@ -93,7 +95,7 @@ def parts_of(
     memberships: np.ndarray,
     trivial: np.ndarray,
     weights: np.ndarray,
-    background: Any,
+    background: Number,
     v: np.ndarray,
     typical: Typical,
 ) -> Parts:

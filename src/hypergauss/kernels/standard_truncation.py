@@ -7,14 +7,13 @@ With g = U W U' + b I wrong by at most e, v and t are too, and so bounded are m,
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hypergauss.kernels.standard_parts import Parts, left_to_itself
+from hypergauss.parameters import Number
 
 
-def truncation_bound(found: Parts, evenness: Any, trivial: np.ndarray, e: float) -> float:
+def truncation_bound(found: Parts, evenness: Number, trivial: np.ndarray, e: float) -> float:
     """Return the bound on ``|K - K_exact|`` relative to the variance; infinite where errors leave no scale.
 
     Parameters

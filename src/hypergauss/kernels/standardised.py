@@ -31,7 +31,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ from hypergauss.kernels.standard_parts import (
     parts_of,
 )
 from hypergauss.kernels.standard_truncation import truncation_bound
-from hypergauss.parameters import bounded, positive
+from hypergauss.parameters import Number, bounded, positive
 from hypergauss.spectrum import EigenSpectrum, LocalDensity, Spectrum
 
 
@@ -142,7 +141,7 @@ class Standardised(Kernel):
         return self.level > 0 or self.relative_level > 0
 
     @property
-    def level_variance(self) -> Any:  # noqa: D102
+    def level_variance(self) -> Number:  # noqa: D102
         return self.level + self.relative_level * self.variance
 
     @property
@@ -225,7 +224,7 @@ class Standardised(Kernel):
         found = self._estimated_parts() if inputs is None else self._parts(inputs)
         return FieldScale(found.scale, self.variance * found.own)
 
-    def variances_at_ends(self) -> tuple[Any, Any]:
+    def variances_at_ends(self) -> tuple[Number, Number]:
         """Return the variance of g along an eigenvector of eigenvalue 0, and along the direction that is taken out."""
         first = self.part.filter(np.zeros(1))[0]
         known = self.has_eigenvectors

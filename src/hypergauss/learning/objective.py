@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 
 from hypergauss.learning.priors import Matched
 from hypergauss.learning.trust_region import LocalModel
+from hypergauss.parameters import Model
 
 #: The gain that ends a search on an objective without an opinion of its own.
 _TOLERANCE = 1e-9
@@ -16,7 +17,7 @@ _TOLERANCE = 1e-9
 _LEAST_GAIN, _LEAST_SHARE = 1e-5, 0.05
 
 
-class Objective(ABC):
+class Objective(ABC, Generic[Model]):
     """A function of a model's hyperparameters to be maximised: the log evidence, or a bound on it."""
 
     @property
@@ -34,24 +35,24 @@ class Objective(ABC):
         """What the best evaluation so far leaves behind for a later one to start from; nothing, as a rule."""
         return None
 
-    def widths(self, model: Any) -> np.ndarray | float:  # noqa: ARG002
+    def widths(self, model: Model) -> np.ndarray | float:  # noqa: ARG002
         """Return how far each coordinate may have to go: those that little is known of need longer steps."""
         return 1.0
 
     @abstractmethod
-    def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:
+    def value_and_gradient(self, model: Model) -> tuple[float, np.ndarray]:
         """Return the objective at a model, and its gradient in the model's coordinates, shape (p,)."""
 
-    def compared(self, model: Any, rival: float) -> tuple[float, np.ndarray]:  # noqa: ARG002
+    def compared(self, model: Model, rival: float) -> tuple[float, np.ndarray]:  # noqa: ARG002
         """Return the same, as exactly as it takes to tell the value from a rival's: all digits, as a rule."""
         return self.value_and_gradient(model)
 
-    def value(self, model: Any) -> float:
+    def value(self, model: Model) -> float:
         """Return the objective alone; one that is cheaper without its gradient says how."""
         return self.value_and_gradient(model)[0]
 
 
-class EstimatedObjective(Objective):
+class EstimatedObjective(Objective[Model]):
     """An objective whose values and gradients are estimates, and only nearly derivatives of one another."""
 
     @property
@@ -69,12 +70,12 @@ class EstimatedObjective(Objective):
         """The standard error of the latest value, or NaN."""
 
     @abstractmethod
-    def local_model(self, model: Any) -> LocalModel:
+    def local_model(self, model: Model) -> LocalModel:
         """Return the objective at a model, and what it will gain at coordinates around it."""
 
-    def further_starts(self, model: Any, priors: Matched) -> list[np.ndarray]:  # noqa: ARG002
+    def further_starts(self, model: Model, priors: Matched) -> list[np.ndarray]:  # noqa: ARG002
         """Return other coordinates that may be worth a start, found without an evaluation; none, as a rule."""
         return []
 
-    def value_and_gradient(self, model: Any) -> tuple[float, np.ndarray]:  # noqa: D102
+    def value_and_gradient(self, model: Model) -> tuple[float, np.ndarray]:  # noqa: D102
         return self.local_model(model)[:2]

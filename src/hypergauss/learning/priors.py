@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from hypergauss import _checks, parameters
-from hypergauss.parameters import Parametrised
+from hypergauss.parameters import Number, Parametrised
 
 
 @dataclass(frozen=True)
@@ -27,11 +26,11 @@ class LogNormal:
         _checks.positive("median", self.median)
         _checks.positive("spread", self.spread)
 
-    def log_density(self, value: Any) -> float:
+    def log_density(self, value: Number) -> float:
         """Return the log density at a value, summed over its entries."""
         return self.density_and_slope(value)[0]
 
-    def density_and_slope(self, value: Any) -> tuple[float, np.ndarray]:
+    def density_and_slope(self, value: Number) -> tuple[float, np.ndarray]:
         """Return the log density at a value, and its slope in each of the value's entries."""
         entries = np.ravel(value)
         z = (np.log(entries) - math.log(self.median)) / self.spread

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 
 from hypergauss import formula_checks, parameters
 from hypergauss.exceptions import NumericalError
 from hypergauss.learning.objective import EstimatedObjective, Objective
 from hypergauss.learning.priors import LogNormal, Matched, check_priors, log_prior, log_prior_and_gradient, match_priors
 from hypergauss.learning.trust_region import Ascent, LocalModel, climb_by_gradients
-from hypergauss.parameters import Parametrised
+from hypergauss.parameters import Model, Parametrised
 
 #: How many points are looked at for each start that is followed.
 _CANDIDATES_PER_START = 4
@@ -56,7 +56,7 @@ class Limits(NamedTuple):
     report: Callable[[str], None] | None = None
 
 
-class Learned(NamedTuple):
+class Learned(NamedTuple, Generic[Model]):
     """The outcome of learning.
 
     ``log_evidence`` is that of the data alone, without the priors on hyperparameters; ``trace`` holds the objective
@@ -64,7 +64,7 @@ class Learned(NamedTuple):
     ``is_exhausted`` tells whether more iterations would have been taken.
     """
 
-    model: Any
+    model: Model
     log_evidence: float
     objective: float
     trace: np.ndarray
@@ -76,8 +76,8 @@ class Learned(NamedTuple):
 
 
 def maximise(
-    objective: Objective,
-    model: Parametrised,
+    objective: Objective[Model],
+    model: Model,
     *,
     priors: Mapping[str, LogNormal] | None = None,
     n_starts: int = 2,
@@ -86,7 +86,7 @@ def maximise(
     worthless_below: float = -np.inf,
     seed: int = 0,
     report: Callable[[str], None] | None = None,
-) -> Learned:
+) -> Learned[Model]:
     """Return the model at the hyperparameters where objective plus log prior is highest.
 
     Parameters
@@ -126,8 +126,8 @@ def maximise(
 
 
 def climb(
-    objective: Objective, model: Parametrised, limits: Limits, *, priors: Mapping[str, LogNormal] | None = None
-) -> Learned:
+    objective: Objective[Model], model: Model, limits: Limits, *, priors: Mapping[str, LogNormal] | None = None
+) -> Learned[Model]:
     """Follow one start, the model's own hyperparameters, to the top; other arguments are those of `maximise`.
 
     A start where the objective is not finite ends where it began, with an objective of minus infinity.
@@ -157,7 +157,7 @@ def climb(
     )
 
 
-def highest(ends: Sequence[Learned]) -> Learned:
+def highest(ends: Sequence[Learned[Model]]) -> Learned[Model]:
     """Return the end that reached the highest objective."""
     best = max(ends, key=lambda end: end.objective)
     if best.objective == -np.inf:
@@ -168,7 +168,7 @@ def highest(ends: Sequence[Learned]) -> Learned:
     return best
 
 
-def top_of(objective: Objective, starts: Sequence[Parametrised], priors: Matched) -> Ascent:
+def top_of(objective: Objective[Model], starts: Sequence[Model], priors: Matched) -> Ascent:
     """Return the top of an exact objective plus log prior, the highest of those that some models lead to."""
     ends = []
     for model in starts:
@@ -179,7 +179,7 @@ def top_of(objective: Objective, starts: Sequence[Parametrised], priors: Matched
 
 
 @np.errstate(all="ignore")
-def value_at(objective: Objective, model: Any) -> float:
+def value_at(objective: Objective[Model], model: Model) -> float:
     """Return an objective at a model, minus infinity where there is none."""
     try:
         value = objective.value(model)
@@ -191,7 +191,7 @@ def value_at(objective: Objective, model: Any) -> float:
 class Penalised:
     """Objective plus log prior as a function of a model's coordinates."""
 
-    def __init__(self, objective: Objective, template: Parametrised, priors: Mapping[str, LogNormal] | None) -> None:
+    def __init__(self, objective: Objective[Model], template: Model, priors: Mapping[str, LogNormal] | None) -> None:
         self._loss = _Loss(objective, template, match_priors(template, check_priors(priors)))
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
@@ -200,20 +200,20 @@ class Penalised:
         return -loss / self._loss.scale, -gradient / self._loss.scale
 
 
-class _Loss:
+class _Loss(Generic[Model]):
     """Minus the objective and log prior for each observation, and how often it was evaluated.
 
     Searches look at the ends of ranges too, where a value may not be finite. That is found by looking at the value.
     """
 
-    def __init__(self, objective: Objective, template: Parametrised, priors: Matched) -> None:
+    def __init__(self, objective: Objective[Model], template: Model, priors: Matched) -> None:
         self.objective, self.template, self.priors = objective, template, priors
         self.free = parameters.slots(template)
         self.scale = 1.0 / objective.num_observations  # L-BFGS tolerances are meant for objectives of order one
         self.evaluations = 0
         self.worst = -np.inf
 
-    def model(self, theta: np.ndarray) -> Any:
+    def model(self, theta: np.ndarray) -> Model:
         """Return the model of these coordinates."""
         return parameters.unpack(self.template, theta, self.free)
 
@@ -280,7 +280,7 @@ def _ascend(loss: _Loss, start: np.ndarray, limits: Limits) -> Ascent:
     lowest = (np.inf, start)
     tell = _teller(limits.report)
 
-    def follow(intermediate_result: Any) -> None:
+    def follow(intermediate_result: OptimizeResult) -> None:
         trace.append(-float(intermediate_result.fun) / scale)
         tell(trace[-1])
         if trace[-1] + _HOPE * (trace[-1] - trace[-2]) < limits.worthless_below:

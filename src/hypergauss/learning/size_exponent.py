@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,30 +25,40 @@ def log_prior(exponent: float) -> float:
     return -0.5 * (z**2 + float(np.log(2 * np.pi * PRIOR_SPREAD**2)))
 
 
-class Profile(NamedTuple):
+class Reached(Protocol):
+    """What was learned at an exponent."""
+
+    @property
+    def objective(self) -> float: ...  # noqa: D102
+
+
+Outcome = TypeVar("Outcome", bound=Reached)
+
+
+class Profile(NamedTuple, Generic[Outcome]):
     """The search's outcome: the chosen exponent, what was learned there, and the objective at every value tried.
 
     ``objectives`` include the exponent's own log prior, and ``outcomes`` are what was learned at each value.
     """
 
     size_exponent: float
-    best: Any
+    best: Outcome
     exponents: np.ndarray
     objectives: np.ndarray
-    outcomes: tuple[Any, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
 
 
-class LearnAt(Protocol):
+class LearnAt(Protocol[Outcome]):
     """Learns everything else at a given exponent."""
 
-    def __call__(self, exponent: float, previous: Any, *, worthless_below: float) -> Any:
+    def __call__(self, exponent: float, previous: Outcome | None, *, worthless_below: float) -> Outcome:
         """Return an outcome with an ``objective``, from a previous outcome if that is not None.
 
         One that cannot be expected to reach ``worthless_below`` may be given up on the way.
         """
 
 
-def search(learn_at: LearnAt) -> Profile:
+def search(learn_at: LearnAt[Outcome]) -> Profile[Outcome]:
     """Return the exponent of highest objective plus log prior on a lattice of halves.
 
     Starting from {0, 1}, the bracket moves by whole steps until its middle is best, then halves its step. The lattice
@@ -61,7 +71,7 @@ def search(learn_at: LearnAt) -> Profile:
     learn_at : callable
         Learns everything else at a given exponent, starting from the best outcome so far.
     """
-    tried: dict[float, Any] = {}
+    tried: dict[float, Outcome] = {}
     best = 0.0
 
     def height(exponent: float) -> float:
@@ -93,7 +103,7 @@ def search(learn_at: LearnAt) -> Profile:
     return Profile(best, tried[best], np.array(order), heights, tuple(tried[a] for a in order))
 
 
-def _learn(learn_at: LearnAt, exponent: float, previous: Any, worthless: float) -> Any:
+def _learn(learn_at: LearnAt[Outcome], exponent: float, previous: Outcome | None, worthless: float) -> Outcome | None:
     """Learn from the best outcome so far; where that cannot be evaluated afresh; and else not at all."""
     for start in (previous, None):
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.fft
@@ -13,7 +13,7 @@ from scipy.special import erfc, softmax
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Classification, Expectation
 from hypergauss.likelihoods.quadrature import hermite, row_blocks
-from hypergauss.parameters import gather, positive
+from hypergauss.parameters import Number, gather, positive
 
 #: Distance of the lattice's points: errors of E log S are below 1e-7, of its slopes below 1e-6, whatever the spread,
 #: by comparison with a lattice eight times as fine (`tests/likelihoods/test_categorical.py`).
@@ -149,7 +149,7 @@ class RobustMax(LatentForEachClass):
         largest = largest / largest.sum(axis=1, keepdims=True)
         return largest * (1 - self.epsilon) + (1 - largest) * self.epsilon / (self.num_classes - 1)
 
-    def _logs(self) -> tuple[Any, Any]:
+    def _logs(self) -> tuple[Number, Number]:
         """Return what a hit gains over a miss, and the log density of a miss."""
         miss = np.log(self.epsilon / (self.num_classes - 1))
         return np.log1p(-self.epsilon) - miss, miss

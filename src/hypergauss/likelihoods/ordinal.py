@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.special import log_ndtr, ndtri
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Values
 from hypergauss.likelihoods.base import Classification, OneLatent, Tilted
 from hypergauss.likelihoods.quadrature import gaussian_nodes, trapezoid
 from hypergauss.parameters import bounded, gather, positive
@@ -47,7 +48,7 @@ class OrderedProbit(OneLatent, Classification):
     first_threshold: np.ndarray = bounded(-1e2, 1e2)
     gaps: np.ndarray = positive(_SMALLEST_GAP, 1e2)
 
-    def __init__(self, num_classes: int, thresholds: Any = None, *, fixed: str | Sequence[str] = ()) -> None:
+    def __init__(self, num_classes: int, thresholds: Values | None = None, *, fixed: str | Sequence[str] = ()) -> None:
         self.num_classes = _checks.count("num_classes", num_classes, least=2)
         cuts = _check_thresholds(thresholds, self.num_classes)
         self.first_threshold = cuts[0]
@@ -55,7 +56,7 @@ class OrderedProbit(OneLatent, Classification):
         self.fixed = self.check_fixed(fixed)
 
     @classmethod
-    def from_labels(cls, y: Any, num_classes: int | None = None, *, fixed: str | Sequence[str] = ()) -> Self:
+    def from_labels(cls, y: Labels, num_classes: int | None = None, *, fixed: str | Sequence[str] = ()) -> Self:
         """Return the likelihood whose thresholds give each class its share of the labels under f ~ N(0, 1).
 
         Parameters
@@ -179,7 +180,7 @@ def _thresholds(shares: np.ndarray) -> np.ndarray:
     return np.sqrt(2.0) * ndtri(np.cumsum(shares)[:-1])
 
 
-def _check_thresholds(thresholds: Any, num_classes: int) -> np.ndarray:
+def _check_thresholds(thresholds: Values | None, num_classes: int) -> np.ndarray:
     if thresholds is None:
         return _thresholds(np.full(num_classes, 1 / num_classes))
     cuts = _checks.finite_array("thresholds", thresholds, missing="Pass one number between each class and the next.")
@@ -192,7 +193,7 @@ def _check_thresholds(thresholds: Any, num_classes: int) -> np.ndarray:
     return cuts
 
 
-def _check_labels(y: Any, num_classes: int | None) -> np.ndarray:
+def _check_labels(y: Labels, num_classes: int | None) -> np.ndarray:
     labels = np.asarray(y)
     limit = np.inf if num_classes is None else _checks.count("num_classes", num_classes, least=2)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or len(labels) == 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy.special import loggamma, ndtr
@@ -11,7 +11,7 @@ from scipy.special import loggamma, ndtr
 from hypergauss import _checks
 from hypergauss.likelihoods.base import Expectation, Measurement, Moments, OneLatent, Tilted
 from hypergauss.likelihoods.quadrature import DROP
-from hypergauss.parameters import positive, pull_back
+from hypergauss.parameters import Number, positive, pull_back
 
 #: Points of the trapezoidal rule in u, and the u beyond which exp(-exp(u)) is below rounding.
 _NUM_POINTS, _HIGH = 80, float(np.log(37.0))
@@ -146,7 +146,7 @@ class StudentT(OneLatent, Measurement):
         exists = 0.0 if nu > 1 else np.nan
         return Moments(mean[:, 0] + exists, variance[:, 0] + error + exists)
 
-    def _width(self) -> Any:
+    def _width(self) -> Number:
         """Return the squared residual that makes r = 1."""
         return self.degrees_of_freedom * self.scale**2
 

@@ -11,12 +11,13 @@ it probability 0, and is scored so: wrong, with log density -inf.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Values
 
 #: How far from 1 a row of probabilities may sum: what single precision loses.
 _SUM_TOLERANCE = 1e-6
@@ -48,7 +49,7 @@ class Reliability(NamedTuple):
         return float(gaps @ self.counts / self.counts.sum())
 
 
-def accuracy(y: Any, proba: Any, labels: Any) -> float:
+def accuracy(y: Labels, proba: Values, labels: Labels) -> float:
     """Return (1/n) sum_i [t(i) = y(i)], the share of vertices whose most probable class is the true one.
 
     Examples
@@ -59,7 +60,7 @@ def accuracy(y: Any, proba: Any, labels: Any) -> float:
     return float(_scored(y, proba, labels).hits.mean())
 
 
-def macro_recall(y: Any, proba: Any, labels: Any) -> float:
+def macro_recall(y: Labels, proba: Values, labels: Labels) -> float:
     """Return the mean over classes of ``|{i : t(i) = c, y(i) = c}| / |{i : y(i) = c}|``.
 
     The classes are those that occur in ``y``; of others there is nothing to recall. This is the balanced accuracy.
@@ -73,7 +74,7 @@ def macro_recall(y: Any, proba: Any, labels: Any) -> float:
     return float((hit[true > 0] / true[true > 0]).mean())
 
 
-def macro_precision(y: Any, proba: Any, labels: Any) -> float:
+def macro_precision(y: Labels, proba: Values, labels: Labels) -> float:
     """Return the mean over classes of ``|{i : t(i) = c, y(i) = c}| / |{i : t(i) = c}|``.
 
     The classes are those that occur in ``y`` or are predicted. One that occurs but is never predicted has the
@@ -88,7 +89,7 @@ def macro_precision(y: Any, proba: Any, labels: Any) -> float:
     return float((hit / np.maximum(predicted, 1))[true + predicted > 0].mean())
 
 
-def log_predictive_density(y: Any, proba: Any, labels: Any) -> float:
+def log_predictive_density(y: Labels, proba: Values, labels: Labels) -> float:
     """Return (1/n) sum_i log p(i, y(i)); higher is better.
 
     A single true label of probability 0 makes it -inf. Nothing is clipped: what was ruled out happened.
@@ -103,7 +104,7 @@ def log_predictive_density(y: Any, proba: Any, labels: Any) -> float:
         return float(np.log(scored.proba[np.arange(len(scored.truth)), scored.truth]).mean())
 
 
-def brier_score(y: Any, proba: Any, labels: Any) -> float:
+def brier_score(y: Labels, proba: Values, labels: Labels) -> float:
     """Return (1/n) sum_i sum_c (p(i, c) - [y(i) = c])^2, from 0 (certain and right) to 2 (certain and wrong).
 
     For two classes it is twice the Brier score of the probability of one of them.
@@ -119,7 +120,7 @@ def brier_score(y: Any, proba: Any, labels: Any) -> float:
     return float((errors**2).sum(axis=1).mean())
 
 
-def expected_calibration_error(y: Any, proba: Any, labels: Any, *, n_bins: int = 10) -> float:
+def expected_calibration_error(y: Labels, proba: Values, labels: Labels, *, n_bins: int = 10) -> float:
     """Return ``sum_b (n_b / n) |accuracy_b - confidence_b|`` over the bins of `reliability`; 0 is calibrated.
 
     n_b is the number of vertices in bin b; an empty bin adds nothing.
@@ -132,7 +133,7 @@ def expected_calibration_error(y: Any, proba: Any, labels: Any, *, n_bins: int =
     return reliability(y, proba, labels, n_bins=n_bins).calibration_error()
 
 
-def reliability(y: Any, proba: Any, labels: Any, *, n_bins: int = 10) -> Reliability:
+def reliability(y: Labels, proba: Values, labels: Labels, *, n_bins: int = 10) -> Reliability:
     """Return how often predictions are right, by how sure they are: if honest, the two agree in every bin.
 
     The confidence in vertex i is max_c p(i, c). It falls into bin b = 1, ..., B of equal width if it lies in
@@ -183,7 +184,7 @@ class _Scored(NamedTuple):
         return hit, true, predicted
 
 
-def _scored(y: Any, proba: Any, labels: Any) -> _Scored:
+def _scored(y: Labels, proba: Values, labels: Labels) -> _Scored:
     """Check and align the three arguments that all scores share."""
     truth, classes = (
         pd.Index(_checks.labels(name, values, missing=cure), tupleize_cols=False)  # a tuple is one label

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import nnls
@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score, completeness_score, homogeneity_score
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Seed, Values
 
 #: How far outside, relative to the map's size, a point still counts as on a hull.
 _TOLERANCE = 1e-9
@@ -23,13 +24,13 @@ class Agreement(NamedTuple):
     completeness: float
 
 
-def agreement(classes: Any, labels: Any) -> Agreement:
+def agreement(classes: Labels, labels: Labels) -> Agreement:
     """Compare labels with classes: adjusted mutual information, homogeneity and completeness (paper, Appendix A.1)."""
     measures = (adjusted_mutual_info_score, homogeneity_score, completeness_score)
     return Agreement(*(float(measure(classes, labels)) for measure in measures))
 
 
-def hull_labels(coordinates: Any, classes: Any) -> np.ndarray:
+def hull_labels(coordinates: Values, classes: Labels) -> np.ndarray:
     """Return the class that the convex hulls of the classes give each point.
 
     A point belongs to the hull of its own class, and maybe to others. **The rule**: among the hulls that contain it
@@ -57,12 +58,12 @@ def hull_labels(coordinates: Any, classes: Any) -> np.ndarray:
     return names[distances.argmin(axis=1)]
 
 
-def hull_agreement(coordinates: Any, classes: Any) -> Agreement:
+def hull_agreement(coordinates: Values, classes: Labels) -> Agreement:
     """Compare classes with the labels that their convex hulls give (`hull_labels`)."""
     return agreement(classes, hull_labels(coordinates, classes))
 
 
-def kmeans_agreement(coordinates: Any, classes: Any, *, n_init: int = 50, random_state: Any = 0) -> Agreement:
+def kmeans_agreement(coordinates: Values, classes: Labels, *, n_init: int = 50, random_state: Seed = 0) -> Agreement:
     """Compare classes with k-means, as many clusters as classes: no label is used to make them.
 
     The best of ``n_init`` runs, by k-means' own criterion.
@@ -72,7 +73,7 @@ def kmeans_agreement(coordinates: Any, classes: Any, *, n_init: int = 50, random
     return agreement(y, means.fit_predict(X))
 
 
-def nearest_neighbour_accuracy(coordinates: Any, classes: Any) -> float:
+def nearest_neighbour_accuracy(coordinates: Values, classes: Labels) -> float:
     """Return the share of points whose nearest other point has the same class.
 
     Of several at the same distance, vertices at one place above all, each counts by its share.
@@ -100,7 +101,7 @@ def _in_hull(points: np.ndarray, corners: np.ndarray, tolerance: float) -> np.nd
     return np.array([nnls(system, np.append(point, scale))[1] <= tolerance for point in points])
 
 
-def _aligned(coordinates: Any, classes: Any) -> tuple[np.ndarray, np.ndarray]:
+def _aligned(coordinates: Values, classes: Labels) -> tuple[np.ndarray, np.ndarray]:
     """Return coordinates of shape (N, Q) and classes of shape (N,)."""
     X = _checks.finite_array("coordinates", coordinates, missing="Score only vertices that were placed.")
     y = np.asarray(classes)

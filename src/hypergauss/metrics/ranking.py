@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Values
 
 
-def ndcg(users: Any, relevance: Any, scores: Any, n: int | None = 10) -> float:
+def ndcg(users: Labels, relevance: Values, scores: Values, n: int | None = 10) -> float:
     r"""Return the normalised discounted cumulative gain of each user's first n items, averaged over users.
 
     With relevances r of a user's items in the order of descending scores,
@@ -44,7 +43,7 @@ def ndcg(users: Any, relevance: Any, scores: Any, n: int | None = 10) -> float:
     return _mean(shares)
 
 
-def recall_at(users: Any, relevant: Any, scores: Any, n: int = 10) -> float:
+def recall_at(users: Labels, relevant: Values, scores: Values, n: int = 10) -> float:
     r"""Return the share of each user's relevant items that are among the n of highest score, averaged over users.
 
     Items of equal score share their places, as in `ndcg`. Users without a relevant item do not count.
@@ -76,7 +75,7 @@ def recall_at(users: Any, relevant: Any, scores: Any, n: int = 10) -> float:
     return _mean(shares)
 
 
-def _by_user(users: Any, relevance: Any, scores: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+def _by_user(users: Labels, relevance: Values, scores: Values) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return relevances and scores of each user."""
     names = _checks.labels("users", users, missing="Leave those rows out.")
     gains, order = (

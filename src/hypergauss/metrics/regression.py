@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.stats import norm
 
 from hypergauss import _checks
+from hypergauss._checks import Values
 
 
-def gaussian_log_predictive_density(y: Any, mean: Any, std: Any) -> float:
+def gaussian_log_predictive_density(y: Values, mean: Values, std: Values) -> float:
     """Return the mean over observations of log N(y | mean, std^2); higher is better.
 
     Examples
@@ -22,7 +21,7 @@ def gaussian_log_predictive_density(y: Any, mean: Any, std: Any) -> float:
     return float(norm.logpdf(y, mean, std).mean())
 
 
-def interval_coverage(y: Any, mean: Any, std: Any, level: float = 0.9) -> float:
+def interval_coverage(y: Values, mean: Values, std: Values, level: float = 0.9) -> float:
     """Return the share of observations inside the central Gaussian interval of the given level.
 
     Examples
@@ -36,7 +35,7 @@ def interval_coverage(y: Any, mean: Any, std: Any, level: float = 0.9) -> float:
     return float((np.abs(y - mean) <= norm.ppf(0.5 + level / 2) * std).mean())
 
 
-def _aligned(y: Any, mean: Any, std: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _aligned(y: Values, mean: Values, std: Values) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the three as float arrays of one shape, with positive standard deviations."""
     arrays = [
         _checks.finite_array(name, value, missing="Score only what was predicted.")

@@ -13,7 +13,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 from scipy.spatial import ConvexHull
 from scipy.spatial.distance import pdist, squareform
 
+from hypergauss._checks import Values
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import Name
 from hypergauss.kernels import Kernel
 from hypergauss.plotting.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, new_axes
 from hypergauss.plotting.labels import write_names
@@ -62,8 +64,8 @@ def draw_hypergraph(
     H: Hypergraph,
     *,
     positions: np.ndarray | None = None,
-    values: Any = None,
-    sizes: Any = None,
+    values: Values | None = None,
+    sizes: Values | None = None,
     labels: bool = True,
     cmap: str = "viridis",
     ax: Axes | None = None,
@@ -150,7 +152,7 @@ def draw_clique_expansion(
 
 
 def kernel_from_vertex(
-    H: Hypergraph, kernel: Kernel, vertex: Any, *, positions: np.ndarray | None = None, ax: Axes | None = None
+    H: Hypergraph, kernel: Kernel, vertex: Name, *, positions: np.ndarray | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw a hypergraph coloured by each vertex's prior correlation with one of them, which a ring marks."""
     row = int(H.vertex_rows([vertex], argument="vertex")[0])
@@ -196,7 +198,7 @@ def _ribbon(points: np.ndarray, colour: str, ax: Axes) -> None:
     ax.plot(*points.T, "o", ms=11, mfc=(colour, 0.3), mec="none", zorder=1)
 
 
-def _dots(X: np.ndarray, values: Any, sizes: Any, cmap: str, ax: Axes) -> np.ndarray:
+def _dots(X: np.ndarray, values: Values | None, sizes: Values | None, cmap: str, ax: Axes) -> np.ndarray:
     """Draw the vertices, and return their radii in points."""
     full = 1.0 if len(X) <= _REGIONS else 0.4
     area = full * (

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from scipy.stats import norm
 
+from hypergauss._checks import Labels, Values
 from hypergauss.kernels import SpectralKernel, Standardised
 from hypergauss.learning.size_exponent import Profile
 from hypergauss.metrics import Reliability
@@ -27,7 +26,9 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, YELLOW, GREY = (
 )
 
 
-def predicted_against_observed(y: Any, mean: Any, std: Any, *, level: float = 0.9, ax: Axes | None = None) -> Axes:
+def predicted_against_observed(
+    y: Values, mean: Values, std: Values, *, level: float = 0.9, ax: Axes | None = None
+) -> Axes:
     """Draw predictions with their central intervals against what was observed; those that miss stand out."""
     ax = new_axes(ax)
     y, mean, std = (np.asarray(values, dtype=float) for values in (y, mean, std))
@@ -134,7 +135,7 @@ def size_exponent_profile(profile: Profile, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def learning_trace(trace: Any, *, label: str | None = None, ax: Axes | None = None) -> Axes:
+def learning_trace(trace: Values, *, label: str | None = None, ax: Axes | None = None) -> Axes:
     """Draw an objective after each iteration of learning, such as ``elbo_trace_`` or ``learning_trace_``."""
     ax = new_axes(ax)
     values = np.asarray(trace, dtype=float)
@@ -146,7 +147,13 @@ def learning_trace(trace: Any, *, label: str | None = None, ax: Axes | None = No
 
 
 def posterior_intervals(
-    names: Any, mean: Any, std: Any, *, observed: Any = None, level: float = 0.9, ax: Axes | None = None
+    names: Labels,
+    mean: Values,
+    std: Values,
+    *,
+    observed: Values | None = None,
+    level: float = 0.9,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw a mean and a central interval for each vertex, lowest first; crosses are observations (NaN where none)."""
     ax = new_axes(ax)

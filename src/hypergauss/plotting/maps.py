@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +12,7 @@ from matplotlib.transforms import Bbox
 from scipy.spatial import ConvexHull, QhullError
 from scipy.stats import chi2
 
+from hypergauss._checks import Labels, Values
 from hypergauss.plotting.figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, SKY, new_axes
 
 #: A colour and a marker for each class: either alone tells classes apart. Okabe and Ito's colours, yellow left out.
@@ -36,11 +36,11 @@ _LABEL_WIDTH = 26
 
 
 def draw_map(
-    coordinates: Any,
-    classes: Any,
+    coordinates: Values,
+    classes: Labels,
     *,
     names: Mapping[int, str] | Sequence[str] | None = None,
-    covariances: Any = None,
+    covariances: Values | None = None,
     level: float = 0.5,
     hulls: bool = True,
     markersize: float = 28,

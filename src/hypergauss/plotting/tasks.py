@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from hypergauss import _checks
+from hypergauss._checks import Labels, Values
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import as_list
+from hypergauss.hypergraph.names import Name, as_list
 from hypergauss.plotting.figures import new_axes, posterior_intervals, predicted_against_observed
 from hypergauss.plotting.maps import STYLES, draw_map
 from hypergauss.spectrum.coordinates import spectral_coordinates
@@ -19,7 +21,7 @@ from hypergauss.spectrum.coordinates import spectral_coordinates
 _INTERVALS, _NAMED = 40, 60
 
 
-def plot_model(model: Any, relation: Hypergraph | Graph, X: Any, y: Any, ax: Axes | None) -> Axes:
+def plot_model(model: Any, relation: Hypergraph | Graph, X: Iterable[Name] | None, y: Any, ax: Axes | None) -> Axes:
     """Draw a regressor's values or a classifier's classes.
 
     Parameters
@@ -41,7 +43,7 @@ def plot_model(model: Any, relation: Hypergraph | Graph, X: Any, y: Any, ax: Axe
     return _intervals(model, ax) if y is None else _values(model, names, y, ax)
 
 
-def plot_map(model: Any, classes: Any, ax: Axes | None) -> Axes:
+def plot_map(model: Any, classes: Labels | None, ax: Axes | None) -> Axes:
     """Draw the first two coordinates of a fitted `HypergraphGPLVM`, with ellipses that hold half of the probability."""
     X, std = model.embedding_[:, :2], model.coordinate_std_[:, :2]
     if X.shape[1] < 2:
@@ -52,7 +54,7 @@ def plot_map(model: Any, classes: Any, ax: Axes | None) -> Axes:
     return draw_map(X, kinds, covariances=ellipses, hulls=False, legend=classes is not None, ax=_large(ax))
 
 
-def plot_ratings(model: Any, users: Any, items: Any, ratings: Any, ax: Axes | None) -> Axes:
+def plot_ratings(model: Any, users: Iterable[Name], items: Iterable[Name], ratings: Values, ax: Axes | None) -> Axes:
     """Draw ratings against the predictions of a fitted `KPMF`."""
     observed = _checks.finite_array("ratings", ratings, missing="Leave pairs that are not rated out.")
     mean, std = model.predict(users, items, return_std=True)
@@ -60,7 +62,7 @@ def plot_ratings(model: Any, users: Any, items: Any, ratings: Any, ax: Axes | No
     return predicted_against_observed(observed, mean, std, ax=_large(ax))
 
 
-def _values(model: Any, names: list[Any], y: Any, ax: Axes | None) -> Axes:
+def _values(model: Any, names: list[Any], y: Values, ax: Axes | None) -> Axes:
     """Draw observations against predictions; those that the model has seen are predicted from all others."""
     left_out = model.leave_one_out()
     if "mean" not in left_out:
@@ -87,7 +89,7 @@ def _intervals(model: Any, ax: Axes | None) -> Axes:
     return ax
 
 
-def _classes(model: Any, relation: Hypergraph | Graph, names: list[Any], y: Any, ax: Axes | None) -> Axes:
+def _classes(model: Any, relation: Hypergraph | Graph, names: list[Any], y: Labels | None, ax: Axes | None) -> Axes:
     """Draw the vertices on Zhou's map, by predicted class."""
     if len(model.classes_) > len(STYLES):
         raise ValueError(

@@ -7,11 +7,16 @@ import os
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypergauss.analysis.assessment import Assessment
+from hypergauss.estimators import VertexModel
+from hypergauss.hypergraph.names import ByName
 from hypergauss.io.files import written_whole
 from hypergauss.report.content import page_content
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["report_html", "write_report"]
 
@@ -35,9 +40,9 @@ _STYLES = ("base", "map", "panels", "tables")
 
 
 def write_report(
-    model: Any,
+    model: VertexModel,
     path: str | os.PathLike[str],
-    observed: Any,
+    observed: pd.Series | ByName[Any],
     *,
     assessment: Assessment | None = None,
     title: str = "Predictions on a hypergraph",
@@ -72,8 +77,8 @@ def write_report(
 
 
 def report_html(
-    model: Any,
-    observed: Any,
+    model: VertexModel,
+    observed: pd.Series | ByName[Any],
     *,
     assessment: Assessment | None = None,
     title: str = "Predictions on a hypergraph",

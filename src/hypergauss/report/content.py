@@ -13,10 +13,11 @@ from hypergauss import _checks
 from hypergauss._version import __version__
 from hypergauss.analysis.assessment import Assessment
 from hypergauss.analysis.suggestions import suggest_vertices
-from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor, VertexModel
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.summary import Summary
 from hypergauss.hypergraph import Hypergraph
+from hypergauss.hypergraph.names import ByName
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.report import held_out as judging
 from hypergauss.report import hyperedges, light
@@ -30,7 +31,11 @@ _NEXT = 10
 
 
 def page_content(
-    model: Any, observed: Any, *, assessment: Assessment | None, notes: Sequence[str] = ()
+    model: VertexModel,
+    observed: pd.Series | ByName[Any],
+    *,
+    assessment: Assessment | None,
+    notes: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return everything the page shows."""
     check_is_fitted(model)
@@ -141,7 +146,7 @@ def _written(values: np.ndarray) -> list[Any]:
     return values.tolist() if values.dtype.kind == "i" else rounded(values.ravel())
 
 
-def _observed(model: Any, known: pd.Series, rows: np.ndarray, position: np.ndarray) -> list[Any]:
+def _observed(model: VertexModel, known: pd.Series, rows: np.ndarray, position: np.ndarray) -> list[Any]:
     """Return what was observed of each vertex shown: a number, that of a class, or None."""
     is_classifier = isinstance(model, HypergraphGPClassifier)
     values = _checks.positions(known, model.classes_).tolist() if is_classifier else rounded(as_numbers(model, known))
@@ -153,7 +158,7 @@ def _observed(model: Any, known: pd.Series, rows: np.ndarray, position: np.ndarr
 
 
 def _light(
-    predicted: Mapping[str, np.ndarray], main: np.ndarray, x: np.ndarray, y: np.ndarray, model: Any
+    predicted: Mapping[str, np.ndarray], main: np.ndarray, x: np.ndarray, y: np.ndarray, model: VertexModel
 ) -> dict[str, Any]:
     classes = len(getattr(model, "classes_", ()))
     return {"total": len(main), "cells": light.cells(x, y, main, predicted["uncertainty"], classes=classes)}
@@ -166,11 +171,11 @@ def _unlike(unlike: Mapping[str, Any], position: np.ndarray) -> dict[str, Any]:
     return {"vertices": pairs, "border": finite(unlike["border"])}
 
 
-def _next(model: Any, domain: Domain) -> np.ndarray:
+def _next(model: VertexModel, domain: Domain) -> np.ndarray:
     """Return rows and information of the vertices most worth observing, shape (k, 2)."""
     suggested = suggest_vertices(model, _NEXT, random_state=0)
     return np.column_stack([domain.rows(suggested.index), suggested["information"].to_numpy(dtype=float)])
 
 
-def _is_sampled(model: Any) -> bool:
+def _is_sampled(model: VertexModel) -> bool:
     return isinstance(model, HypergraphGPClassifier) and isinstance(model.posterior_, SampledLatents)

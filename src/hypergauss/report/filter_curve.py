@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hypergauss.estimators import VertexModel
 from hypergauss.inference.latents import SampledLatents
 from hypergauss.inference.mixtures import components
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Standardised, Sum
@@ -18,7 +19,7 @@ _POINTS, _MARKS, _ENDS = 81, 60, (0.05, 0.95)
 _NOTHING = 1e-9
 
 
-def filter_curves(model: Any) -> list[dict[str, Any]]:
+def filter_curves(model: VertexModel) -> list[dict[str, Any]]:
     """Return a curve for each filter of the model's kernel, with a band where it is averaged over hyperparameters."""
     if isinstance(model.posterior_, SampledLatents):
         found = [(1.0, model.kernel_)]

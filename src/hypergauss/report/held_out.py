@@ -9,7 +9,7 @@ import pandas as pd
 
 from hypergauss import _checks, metrics
 from hypergauss.analysis.assessment import CLASSIFICATION_SCORES, REGRESSION_SCORES, Assessment
-from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor
+from hypergauss.estimators import HypergraphGPClassifier, HypergraphGPRegressor, VertexModel
 from hypergauss.estimators.domain import Domain
 from hypergauss.inference.calibration import tempered
 from hypergauss.inference.latents import SampledLatents
@@ -66,7 +66,7 @@ class Judged(NamedTuple):
         return self.predicted[np.arange(len(self.rows)), self.observed.astype(int)]
 
 
-def left_out(model: Any, known: pd.Series, rows: np.ndarray) -> Judged | None:
+def left_out(model: VertexModel, known: pd.Series, rows: np.ndarray) -> Judged | None:
     """Return predictions of each observation from all others, None where only draws are at hand."""
     if not isinstance(model, HypergraphGPClassifier):
         return _left_out_numbers(model, known, rows)
@@ -97,7 +97,7 @@ def _in_order(wanted: np.ndarray, rows: np.ndarray, values: np.ndarray) -> np.nd
     return np.array([by_row[row] for row in wanted.tolist()])
 
 
-def held_out(model: Any, assessment: Assessment, domain: Domain) -> Judged:
+def held_out(model: VertexModel, assessment: Assessment, domain: Domain) -> Judged:
     """Return the predictions of cross-validation."""
     held = assessment.held_out
     rows = domain.rows(held.index)

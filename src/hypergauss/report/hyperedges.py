@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from hypergauss.estimators import HypergraphGPRegressor
+from hypergauss.estimators import HypergraphGPRegressor, VertexModel
 from hypergauss.estimators.domain import Domain
 from hypergauss.estimators.edge_names import edge_names
+from hypergauss.hypergraph.names import Name
 from hypergauss.inference.mixtures import components
 from hypergauss.report.numbers import rounded
 from hypergauss.solvers.contributions import EdgeValues, edge_values
@@ -33,7 +34,7 @@ class Voices(NamedTuple):
     leaning: np.ndarray
 
 
-def voices(model: Any, domain: Domain, predicted: np.ndarray) -> Voices | None:
+def voices(model: VertexModel, domain: Domain, predicted: np.ndarray) -> Voices | None:
     """Return what hyperedges tell, None where the model does not speak through them."""
     is_regressor = isinstance(model, HypergraphGPRegressor)
     target = np.zeros(len(domain.vertices), dtype=int) if is_regressor else predicted
@@ -105,6 +106,6 @@ def _texts(parts: Sequence[EdgeValues], domain: Domain) -> list[str]:
     return texts
 
 
-def _text(edge: Any) -> str:
+def _text(edge: Name) -> str:
     """Write a hyperedge that stands for the value of an attribute as it would be said."""
     return " = ".join(str(part) for part in edge) if isinstance(edge, tuple) else str(edge)

@@ -242,7 +242,7 @@ class ExactSolver(Solver):
         return EvidenceObjective(self, observations)
 
 
-class EvidenceObjective(Objective):
+class EvidenceObjective(Objective[GaussianModel]):
     """The log evidence of observations, as a function of a Gaussian model."""
 
     def __init__(self, solver: ExactSolver, observations: Observations) -> None:

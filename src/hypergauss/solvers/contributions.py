@@ -14,13 +14,14 @@ is found by products, K is a polynomial p of Delta = I - A A', and division by 1
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.polynomial.chebyshev import chebdiv
 
 from hypergauss.kernels import Kernel, Product, SpectralKernel, Standardised, Sum
+from hypergauss.kernels.base import Inputs
 from hypergauss.kernels.polynomial import filter_expansion
 from hypergauss.operators import LocalLaplacian, scattered
 from hypergauss.solvers.base import Posterior
@@ -179,7 +180,7 @@ def _voices(
     spectrum = kernel.spectrum
     if not isinstance(spectrum, EigenSpectrum) or spectrum.singular_values is None or spectrum.edge_vectors is None:
         raise TypeError(f"Hyperedges tell what singular vectors say of both sides. Got {spectrum!r}.")
-    inputs: Any = kernel.inputs(rows)
+    inputs: Inputs = kernel.inputs(rows)
     remainder = kernel.remainder(inputs)
     # A level and activity, the last features if there are any, speak through no hyperedge.
     weights, F = kernel.weights()[: spectrum.rank], kernel.features(inputs)[:, : spectrum.rank]

@@ -12,7 +12,7 @@ asks for these three arrays (`Inducing.project`), and hands back slopes in them 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -20,8 +20,8 @@ from scipy.linalg import solve_triangular
 from hypergauss import _checks, parameters
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels import Kernel
-from hypergauss.kernels.base import Structure
-from hypergauss.parameters import Parametrised
+from hypergauss.kernels.base import Inputs, Structure
+from hypergauss.parameters import Number, Parametrised
 from hypergauss.spectrum import EigenSpectrum
 
 #: Added to the covariance of inducing vertices, relative to its mean variance, before it is factorised.
@@ -54,20 +54,25 @@ class Inducing(Parametrised, ABC):
         """Refuse a kernel that these variables do not suit."""
 
     @abstractmethod
-    def features(self, kernel: Kernel, inputs: Any) -> np.ndarray:
+    def features(self, kernel: Kernel, inputs: Inputs) -> np.ndarray:
         """Return F at gathered inputs of the kernel, shape (n, J)."""
 
     @abstractmethod
     def weights(self, kernel: Kernel) -> np.ndarray:
         """Return the prior variances W of the inducing variables, shape (J,)."""
 
-    def project(self, kernel: Kernel, inputs: Any) -> Projected:
+    def project(self, kernel: Kernel, inputs: Inputs) -> Projected:
         """Return features, weights and what they leave unexplained at gathered inputs of the kernel."""
         F, W = self.features(kernel, inputs), self.weights(kernel)
         return Projected(F, W, np.maximum(kernel.variances(inputs) - F**2 @ W, 0.0))
 
     def pull_back(
-        self, kernel: Kernel, inputs: Any, in_features: np.ndarray, in_weights: np.ndarray, in_unexplained: np.ndarray
+        self,
+        kernel: Kernel,
+        inputs: Inputs,
+        in_features: np.ndarray,
+        in_weights: np.ndarray,
+        in_unexplained: np.ndarray,
     ) -> np.ndarray:
         r"""Return the gradient, shape (p,), of a number that has the given slopes in `project`'s three arrays.
 
@@ -88,7 +93,9 @@ class Inducing(Parametrised, ABC):
         return of_features + of_weights + kernel.pull_back_variances(inputs, e)
 
     @abstractmethod
-    def pull_back_features(self, kernel: Kernel, inputs: Any, adjoint: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def pull_back_features(
+        self, kernel: Kernel, inputs: Inputs, adjoint: np.ndarray, features: np.ndarray
+    ) -> np.ndarray:
         """Return the gradient of a number with slopes ``adjoint`` in the ``features`` there."""
 
     @abstractmethod
@@ -107,7 +114,7 @@ class InducingVertices(Inducing):
         The kernel's inputs there; `InducingVertices.of` gathers them.
     """
 
-    def __init__(self, rows: np.ndarray, inputs: Any) -> None:
+    def __init__(self, rows: np.ndarray, inputs: Inputs) -> None:
         self.rows = rows
         self.inputs = inputs
 
@@ -120,13 +127,15 @@ class InducingVertices(Inducing):
         if kernel.num_vertices <= int(self.rows.max()):
             raise ValueError(f"Inducing vertices must lie in 0..{kernel.num_vertices - 1}. Got {self.rows.max()}.")
 
-    def features(self, kernel: Kernel, inputs: Any) -> np.ndarray:  # noqa: D102
+    def features(self, kernel: Kernel, inputs: Inputs) -> np.ndarray:  # noqa: D102
         return solve_triangular(self._factor(kernel), kernel.cross(self.inputs, inputs), lower=True).T
 
     def weights(self, kernel: Kernel) -> np.ndarray:  # noqa: D102, ARG002
         return np.ones(len(self.rows))
 
-    def pull_back_features(self, kernel: Kernel, inputs: Any, adjoint: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def pull_back_features(
+        self, kernel: Kernel, inputs: Inputs, adjoint: np.ndarray, features: np.ndarray
+    ) -> np.ndarray:
         r"""Return the gradient through F' = L^-1 K_Zf and L L' = K_ZZ, by hand.
 
         A slope E in F is a slope C = L'^-1 E' in K_Zf, and -C F in L. Through the factorisation (Murray, 2016), with
@@ -189,14 +198,16 @@ class SpectralFeatures(Inducing):
                 f"Got {self.num_features}."
             )
 
-    def features(self, kernel: Kernel, inputs: Any) -> np.ndarray:  # noqa: D102
+    def features(self, kernel: Kernel, inputs: Inputs) -> np.ndarray:  # noqa: D102
         return kernel.features(inputs)[:, : self.num_features]
 
     def weights(self, kernel: Kernel) -> np.ndarray:  # noqa: D102
         weights, remainder = kernel.structure(None)
         return weights[: self.num_features] + remainder
 
-    def pull_back_features(self, kernel: Kernel, inputs: Any, adjoint: np.ndarray, features: np.ndarray) -> np.ndarray:
+    def pull_back_features(
+        self, kernel: Kernel, inputs: Inputs, adjoint: np.ndarray, features: np.ndarray
+    ) -> np.ndarray:
         """Return zeros: no hyperparameter touches an eigenvector."""
         del inputs, adjoint, features
         return np.zeros(len(parameters.pack(kernel)))
@@ -231,7 +242,7 @@ class Projection(Kernel):
         return True
 
     @property
-    def level_variance(self) -> Any:  # noqa: D102
+    def level_variance(self) -> Number:  # noqa: D102
         return self.kernel.level_variance
 
     def own_shares(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -240,26 +251,26 @@ class Projection(Kernel):
     def varying_variance(self) -> float:  # noqa: D102
         return self.kernel.varying_variance()
 
-    def inputs(self, rows: np.ndarray) -> Any:  # noqa: D102
+    def inputs(self, rows: np.ndarray) -> Inputs:  # noqa: D102
         return self.kernel.inputs(rows)
 
-    def features(self, inputs: Any) -> np.ndarray:  # noqa: D102
+    def features(self, inputs: Inputs) -> np.ndarray:  # noqa: D102
         return self.inducing.features(self.kernel, inputs)
 
-    def structure(self, inputs: Any) -> Structure:  # noqa: D102, ARG002
+    def structure(self, inputs: Inputs) -> Structure:  # noqa: D102, ARG002
         return Structure(self.inducing.weights(self.kernel), np.zeros(()))
 
-    def cross(self, left: Any, right: Any) -> np.ndarray:  # noqa: D102
+    def cross(self, left: Inputs, right: Inputs) -> np.ndarray:  # noqa: D102
         return (self.features(left) * self.weights()) @ self.features(right).T
 
-    def variances(self, inputs: Any) -> np.ndarray:  # noqa: D102
+    def variances(self, inputs: Inputs) -> np.ndarray:  # noqa: D102
         return self.features(inputs) ** 2 @ self.weights()
 
-    def unexplained(self, inputs: Any) -> np.ndarray:
+    def unexplained(self, inputs: Inputs) -> np.ndarray:
         """Return the diagonal of K - Q, which rounding must not take below zero, shape (n,)."""
         return self.inducing.project(self.kernel, inputs).unexplained
 
-    def pull_back(self, left: Any, right: Any, adjoint: np.ndarray) -> np.ndarray:
+    def pull_back(self, left: Inputs, right: Inputs, adjoint: np.ndarray) -> np.ndarray:
         """Return the gradient through the features of either side, which hyperparameters may move, and the weights."""
         F, G, W = self.features(left), self.features(right), self.weights()
         of_left = self.inducing.pull_back_features(self.kernel, left, adjoint @ (G * W), F)
@@ -267,7 +278,7 @@ class Projection(Kernel):
         of_weights = self.inducing.pull_back_weights(self.kernel, ((adjoint.T @ F) * G).sum(axis=0))
         return of_left + of_right + of_weights
 
-    def pull_back_variances(self, inputs: Any, adjoint: np.ndarray) -> np.ndarray:  # noqa: D102
+    def pull_back_variances(self, inputs: Inputs, adjoint: np.ndarray) -> np.ndarray:  # noqa: D102
         F, W = self.features(inputs), self.weights()
         of_features = self.inducing.pull_back_features(self.kernel, inputs, 2 * adjoint[:, None] * F * W, F)
         return of_features + self.inducing.pull_back_weights(self.kernel, adjoint @ F**2)

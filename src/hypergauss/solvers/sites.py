@@ -5,12 +5,13 @@ Regression's sites are its data. Every other likelihood moves its sites until th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss._checks import Values
 
 #: The smallest size of targets, and one over the largest: their squares can still be held, and sums of these.
 _SMALLEST = 1e-150
@@ -235,7 +236,7 @@ def _check_size(targets: np.ndarray) -> None:
         )
 
 
-def check_observations(rows: np.ndarray, targets: Any, noise_variance: Any = None) -> Observations:
+def check_observations(rows: np.ndarray, targets: Values | None, noise_variance: Values | None = None) -> Observations:
     """Check targets (finite, one row a vertex) and known noise (positive), and merge them."""
     if targets is None:
         raise ValueError("Learning requires y to be passed, but the target y is None.")

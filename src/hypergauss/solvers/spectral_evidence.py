@@ -36,7 +36,7 @@ _STEPS, _FEW_STEPS = 80, 40
 _PROBES = 16
 
 
-class SpectralEvidence(Objective):
+class SpectralEvidence(Objective[GaussianModel]):
     """The log evidence as a function of a Gaussian model, from spectral measures found once.
 
     Parameters

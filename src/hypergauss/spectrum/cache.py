@@ -7,13 +7,13 @@ time. Hypergraphs never change, so a spectrum found once stays true.
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.spectrum.eigen import EigenSpectrum
+from hypergauss.spectrum.given import LaplacianMatrix
 from hypergauss.spectrum.laplacians import SparseMatrix
 from hypergauss.spectrum.spectrum import Spectrum
 
@@ -25,7 +25,10 @@ _kept: WeakKeyDictionary[Hypergraph | Graph, OrderedDict[_Key, EigenSpectrum]] =
 
 
 def cached_spectrum(
-    H: Hypergraph | Graph, rank: int | None, size_exponent: float | None, laplacian: Any = None
+    H: Hypergraph | Graph,
+    rank: int | None,
+    size_exponent: float | None,
+    laplacian: str | LaplacianMatrix | None = None,
 ) -> EigenSpectrum:
     """Return `Spectrum.of` with these arguments, computed at most once where it is small enough to keep.
 

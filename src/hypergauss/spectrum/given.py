@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,11 +12,13 @@ from hypergauss.operators import LaplacianOperator, column_slices
 from hypergauss.spectrum.decomposition import leading_eigen, symmetric_operator
 from hypergauss.spectrum.laplacians import GraphLaplacian, MatrixFreeLaplacian, SparseMatrix
 
+#: A Laplacian that users pass; its shape is (N, N).
+LaplacianMatrix: TypeAlias = np.ndarray | sp.sparray | sp.spmatrix | LinearOperator | LaplacianOperator
 #: How far from symmetric a matrix may be, relative to its largest entry.
 _ASYMMETRY = 1e-8
 
 
-def given_laplacian(matrix: Any, num_vertices: int) -> GraphLaplacian:
+def given_laplacian(matrix: LaplacianMatrix, num_vertices: int) -> GraphLaplacian:
     """Return a matrix that was given as a Laplacian, or refuse one that is none.
 
     That it is positive semidefinite is seen when it is decomposed.
@@ -54,7 +56,7 @@ def given_laplacian(matrix: Any, num_vertices: int) -> GraphLaplacian:
     return GraphLaplacian(SparseMatrix.of(symmetric), _largest_eigenvalue(symmetric))
 
 
-def _as_sparse(matrix: Any, size: int) -> sp.csr_array:
+def _as_sparse(matrix: LaplacianMatrix, size: int) -> sp.csr_array:
     """Return any kind of matrix as a sparse one of floats, of its own."""
     if isinstance(matrix, LaplacianOperator):
         matrix = MatrixFreeLaplacian(matrix).operator()

@@ -20,7 +20,7 @@ which is known by the same moments: the estimate states its own error.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -82,7 +82,7 @@ class LocalDensity(NamedTuple):
         estimated[:, 0] = 1.0 - trivial**2 - known[:, 0]  # as t_0 is the identity
         return cls(known, estimated, trivial, operator.upper or 1.0, 0 if is_few else count)
 
-    def diagonal(self, phi: Callable[[np.ndarray], Any]) -> np.ndarray:
+    def diagonal(self, phi: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Return the diagonal of phi(Delta) (I - u u'), shape (N,), for a filter that falls; complex where phi is."""
         c = self._coefficients(phi)
         values = self.known @ c + self.estimated @ c
@@ -101,7 +101,7 @@ class LocalDensity(NamedTuple):
         own = self.estimated @ self._coefficients(phi)
         return np.sqrt(np.maximum(squares - own**2, 0.0) / self.n_random + left_out**2)
 
-    def _coefficients(self, phi: Callable[[np.ndarray], Any], *, beyond: bool = False) -> np.ndarray:
+    def _coefficients(self, phi: Callable[[np.ndarray], np.ndarray], *, beyond: bool = False) -> np.ndarray:
         """Return those of the moments, or those that are beyond them."""
         degree = self.estimated.shape[1] - 1
         values = phi(chebyshev.nodes(8 * degree, self.upper))

@@ -5,18 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
 
 from hypergauss import _checks
+from hypergauss._checks import Seed
 from hypergauss.hypergraph import Graph, Hypergraph
 from hypergauss.hypergraph.frozen import freeze
 from hypergauss.operators import LaplacianOperator
 from hypergauss.spectrum.factored import NAMED
-from hypergauss.spectrum.given import given_laplacian
+from hypergauss.spectrum.given import LaplacianMatrix, given_laplacian
 from hypergauss.spectrum.laplacians import Laplacian, ZhouLaplacian, graph_laplacian, zhou_laplacian
 
 #: The names of Laplacians of a hypergraph, and of a graph.
@@ -83,7 +84,7 @@ class Spectrum(ABC):
         rank: int | None = None,
         size_exponent: float | None = None,
         *,
-        laplacian: Any = None,
+        laplacian: str | LaplacianMatrix | None = None,
     ) -> EigenSpectrum:
         """Decompose a hypergraph or a graph.
 
@@ -120,10 +121,10 @@ class Spectrum(ABC):
         H: Hypergraph | Graph | LaplacianOperator,
         size_exponent: float | None = None,
         *,
-        laplacian: Any = None,
+        laplacian: str | LaplacianMatrix | None = None,
         n_probes: int | None = None,
         n_steps: int = 40,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: Seed = None,
     ) -> MatrixFreeSpectrum:
         """Return the spectrum of a hypergraph too large for eigenvectors: products, and the density of eigenvalues.
 
@@ -303,7 +304,7 @@ def vertices_of(spectrum: Spectrum) -> pd.Index | None:
 
 
 def laplacian_of(
-    H: Hypergraph | Graph, size_exponent: float | None, laplacian: Any, *, also: str = ""
+    H: Hypergraph | Graph, size_exponent: float | None, laplacian: str | LaplacianMatrix | None, *, also: str = ""
 ) -> tuple[Laplacian, float]:
     """Return the Laplacian of a name, or one that was given, and the size exponent in it.
 
@@ -349,7 +350,7 @@ def _size_exponent(H: object, size_exponent: float | None) -> float:
     return _checks.real("size_exponent", size_exponent)
 
 
-def _seed(random_state: int | np.random.RandomState | None) -> int:
+def _seed(random_state: Seed) -> int:
     """Return a number that seeds probes: 0 unless something is given."""
     if random_state is None:
         return 0

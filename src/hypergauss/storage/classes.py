@@ -78,7 +78,7 @@ from hypergauss.spectrum.laplacians import MatrixFreeLaplacian
 from hypergauss.storage.stored import Stored
 
 
-def _profile(size_exponent: float, exponents: Any, objectives: Any) -> Profile:
+def _profile(size_exponent: float, exponents: np.ndarray, objectives: np.ndarray) -> Profile:
     """Return a profile; what was learned on the way there is not kept."""
     return Profile(size_exponent, None, exponents, objectives)
 

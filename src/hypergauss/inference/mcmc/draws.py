@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -12,7 +12,11 @@ from scipy.linalg import solve_triangular
 from hypergauss import _checks
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mcmc.whitened import WhitenedModel
+from hypergauss.kernels.base import Inputs
 from hypergauss.likelihoods import as_classification
+
+if TYPE_CHECKING:
+    from arviz import InferenceData
 
 #: Vertices predicted at once, so that memory does not grow with their number.
 _ROWS = 512
@@ -102,7 +106,7 @@ class Draws:
             parts.append(np.mean(found, axis=0))
         return np.concatenate(parts)
 
-    def inference_data(self) -> Any:
+    def inference_data(self) -> InferenceData:
         """Return the draws as ArviZ's ``InferenceData``, for `arviz.summary`, `arviz.ess`, `arviz.loo` and plots.
 
         Groups: ``posterior`` with each hyperparameter and with ``latents`` over (vertex, latent), ``log_likelihood``
@@ -118,14 +122,14 @@ class Draws:
             dims={"latents": ["vertex", "latent"], "mean": ["latent"], "y": ["observation"]},
         )
 
-    def _inputs(self, rows: Iterable[int]) -> Iterator[Any]:
+    def _inputs(self, rows: Iterable[int]) -> Iterator[Inputs]:
         """Yield the kernel's inputs at some vertices after others."""
         kernel = self.whitened.hyperprior.template.kernel
         checked = kernel.check_rows("rows", rows)
         for start in range(0, max(len(checked), 1), _ROWS):
             yield kernel.inputs(checked[start : start + _ROWS])
 
-    def _given_draws(self, inputs: Any, every: int) -> Iterator[tuple[LatentModel, np.ndarray, np.ndarray]]:
+    def _given_draws(self, inputs: Inputs, every: int) -> Iterator[tuple[LatentModel, np.ndarray, np.ndarray]]:
         """Yield the model at one draw after another, and mean and variance of its latent functions, shape (m, L)."""
         step = _checks.count("every", every)
         whitened, kernel = self.whitened, None

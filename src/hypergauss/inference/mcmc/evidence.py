@@ -20,13 +20,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hypergauss import _checks
 from hypergauss.exceptions import NumericalError, SamplingWarning
 from hypergauss.inference.mcmc.ranges import Ranges
+
+if TYPE_CHECKING:
+    from arviz import InferenceData
 
 #: Steps in whitened coordinates to begin with, the most of a trajectory, and the share of them to be accepted.
 _STEP, _LEAPS, _ACCEPTANCE = 0.3, 8, 0.75
@@ -57,7 +60,7 @@ class HyperparameterDraws:
     hyperparameters: dict[str, np.ndarray]
     log_posterior: np.ndarray
 
-    def inference_data(self) -> Any:
+    def inference_data(self) -> InferenceData:
         """Return the draws as ArviZ's ``InferenceData``, for `arviz.summary`, `arviz.ess` and plots."""
         arviz = _checks.optional("arviz", "mcmc")
         return arviz.from_dict(posterior=self.hyperparameters, sample_stats={"lp": self.log_posterior})

@@ -20,7 +20,9 @@ import numpy as np
 from hypergauss import parameters
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.kernels import Kernel
+from hypergauss.kernels.base import Inputs
 from hypergauss.learning.priors import LogNormal, check_priors, match_priors
+from hypergauss.parameters import Number
 
 #: Added to a covariance, relative to its largest variance: enough for any Cholesky factorisation of a covariance.
 _JITTER = 1e-10
@@ -71,7 +73,9 @@ class Hyperprior:
                 _check_median(slot.name, shown[slot.name])
             middle = np.asarray(slot.value if prior is None else prior.median)
             width = prior.spread if prior is not None else _SPREAD if is_log else _DEVIATION
-            ends = [slot.coordinate.inverse(np.asarray(end)) for end in (slot.coordinate.lower, slot.coordinate.upper)]
+            ends: list[Any] = [
+                slot.coordinate.inverse(np.asarray(end)) for end in (slot.coordinate.lower, slot.coordinate.upper)
+            ]
             if is_log:
                 with np.errstate(divide="ignore"):  # a range that begins at 0 begins at minus infinity in logarithms
                     middle, ends = np.log(middle), [np.log(end) for end in ends]
@@ -153,7 +157,7 @@ class WhitenedModel:
     """
 
     hyperprior: Hyperprior
-    inputs: Any
+    inputs: Inputs
     position: np.ndarray
     y: np.ndarray
 
@@ -188,7 +192,7 @@ class WhitenedModel:
         return Point(u, z, model, root, latents, value)
 
 
-def _check_median(name: str, shown: Any) -> None:
+def _check_median(name: str, shown: Number) -> None:
     """Explain if a hyperparameter's current value cannot be the median of its prior: an infinite nu above all."""
     if not (np.isfinite(shown) & (np.asarray(shown) > 0)).all():
         raise ValueError(
