@@ -266,6 +266,20 @@ def values(model: Parametrised, *, free_only: bool = True) -> dict[str, float | 
     return found
 
 
+def with_shown(model: Model, shown: Mapping[str, float | np.ndarray]) -> Model:
+    """Return a model with free hyperparameters as `values` has them, by name; what is not named stays."""
+    # What is shown as its inverse is the inverse of what is shown.
+    found = [
+        (
+            s.path,
+            np.asarray(shown[s.name] if s.coordinate.shown_as is None else s.coordinate.shown_as[1](shown[s.name])),
+        )
+        for s in slots(model)
+        if s.name in shown
+    ]
+    return with_values(model, found)
+
+
 def brief(value: float | np.ndarray) -> str:
     """Show a number, or a few of them, to four digits."""
     return f"{value:.4g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=4, threshold=6)
