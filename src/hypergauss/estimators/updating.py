@@ -29,8 +29,7 @@ from hypergauss.inference.latents import GaussianLatents
 from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.learning.curvature import curvature_at
-from hypergauss.learning.following import followed
-from hypergauss.learning.objective import Objective
+from hypergauss.learning.following import ENOUGH, followed
 from hypergauss.learning.priors import log_prior, match_priors
 from hypergauss.learning.search import Penalised
 from hypergauss.solvers.base import Posterior, Prior, Solver
@@ -44,6 +43,8 @@ _LEAST_KEPT = 0.3
 #: The share of the lightest values that are left out where all move. A tenth changed predictions of newcomers no more
 #: than a hundredth did, and updates were twice as quick (six streams with an order of their own).
 _DISPENSABLE = 0.1
+#: Sites settle to so much of the gain that a step of the hyperparameters is taken for.
+_TENTH = 0.1
 #: Nothing is learned.
 HELD = How("auto", None, {}, {}, False, 1, 0, 0, None)
 
@@ -75,11 +76,12 @@ class Moving:
         self.how, self.covariance = how, covariance
         self.offset: np.ndarray | None = None
 
-    def moved(self, task: LatentTask, objective: Objective, model: LatentModel) -> tuple[LatentModel, float]:
+    def moved(self, task: LatentTask, objective: SiteObjective, model: LatentModel) -> tuple[LatentModel, float]:
         """Return a model elsewhere, and what its hyperparameters have gained in log prior."""
         theta, limits = parameters.pack(model), parameters.bounds(model)
         priors = task.priors_for(model)
         if self.offset is None:
+            objective.tolerance = _TENTH * ENOUGH / objective.num_observations
             evaluate = Penalised(objective, model, priors)
             if self.covariance is None:
                 self.covariance = curvature_at(evaluate, theta, limits, widest=task.widest).standard_covariance()
@@ -220,7 +222,7 @@ def _settled(
     objective = task.objective(prepared, model, start if ahead is None else _moved(start, ahead))
     is_exact = isinstance(objective, SiteObjective)
     if moving is not None:
-        if not is_exact:
+        if not isinstance(objective, SiteObjective):
             raise ValueError(
                 "Hyperparameters move by exact slopes of the evidence, and this solver estimates it. Got "
                 f"`relearn=True` with the {prepared.name} solver. Leave it out, or fit again."

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 #: The gain that a step foresees, in nats, below which none is taken, and the longest step in standard errors.
-_ENOUGH, _LONGEST = 0.05, 1.0
+ENOUGH, _LONGEST = 0.05, 1.0
 #: The cosine between a step and what the gradient changed by, at which these still say something of C.
 _LEAST_COSINE = 1e-3
 
@@ -42,7 +42,7 @@ def followed(
     def step(theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
         along = C @ gradient
         foreseen = max(float(gradient @ along), 0.0)  # twice the gain
-        if foreseen < 2 * _ENOUGH:
+        if foreseen < 2 * ENOUGH:
             return theta
         return np.clip(theta + along * min(1.0, _LONGEST / np.sqrt(foreseen)), limits[:, 0], limits[:, 1])
 
