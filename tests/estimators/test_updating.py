@@ -274,7 +274,7 @@ def heights(model, grown, names, given):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_values_that_follow_the_data_move_together_and_are_weighed_anew(classes, monkeypatch):
-    monkeypatch.setattr(updating, "_DISPENSABLE", 0.0)  # all values stay, in the order of their weights
+    monkeypatch.setattr(updating, "_DISPENSABLE", 0.0)  # all values move
     first = NAMES[:8]
     model = HypergraphGPClassifier(H, random_state=0, max_iterations=20).fit(first, labels(first, classes))
     again = [*NAMES[8:20], "eva", "ida"]
@@ -288,7 +288,7 @@ def test_values_that_follow_the_data_move_together_and_are_weighed_anew(classes,
     offset = parameters.pack(model.kernel_) - mode
     assert np.abs(offset).max() > 0.01
     order = [int(np.argmin(np.abs(before[2] + offset - there).max(axis=1))) for there in after[2]]
-    assert sorted(order) == list(range(len(weights)))
+    assert 1 < len(set(order)) == len(order)
     np.testing.assert_allclose(after[2], before[2][order] + offset, atol=1e-12)
     logs = np.log(weights[order]) + (after[0] + after[1]) - (before[0] + before[1])[order]
     expected = np.exp(logs - logs.max())

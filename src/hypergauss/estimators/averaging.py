@@ -14,7 +14,7 @@ from hypergauss.learning.priors import Matched, log_prior, match_priors
 from hypergauss.learning.search import Penalised, value_at
 
 #: Exponents of less posterior probability than this are left out, and the lightest points that weigh less together.
-_NEGLIGIBLE, WEIGHTLESS = 0.02, 0.01
+_NEGLIGIBLE, _WEIGHTLESS = 0.02, 0.01
 
 
 class Point(NamedTuple):
@@ -84,7 +84,7 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count
     return Averaged(tuple(Point(float(w), found[i]) for i, w in zip(kept, weights, strict=True)), curvature)
 
 
-def heaviest_of(weights: np.ndarray, dispensable: float = WEIGHTLESS) -> tuple[np.ndarray, np.ndarray]:
+def heaviest_of(weights: np.ndarray, dispensable: float = _WEIGHTLESS) -> tuple[np.ndarray, np.ndarray]:
     """Return which points to keep, the heaviest first, and their weights: without the lightest, of so large a share."""
     order = np.argsort(-weights, kind="stable")
     kept = order[np.cumsum(weights[order]) - weights[order] < (1 - dispensable) * weights.sum()]

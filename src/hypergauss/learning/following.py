@@ -2,8 +2,9 @@ r"""Following a top that moves: a step or two from where it was, by gradients an
 
 Where data are added to data that hyperparameters were learned from, the top of the evidence moves by some of their
 standard errors as a rule. With g the gradient of objective plus log prior where the top was, and C the covariance of
-the coordinates there, Newton's step is C g. A second one goes from the better end of the first, with C as the two
-gradients correct it (Broyden, Fletcher, Goldfarb and Shanno's update of an inverse): as more is known, C narrows.
+the coordinates there, Newton's step is C g. One that would be longer than a standard error is cut short, and a second
+goes from the better end of it, with C as the two gradients correct it (Broyden, Fletcher, Goldfarb and Shanno's update
+of an inverse): as more is known, C narrows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 #: The gain that a step foresees, in nats, below which none is taken, and the longest step in standard errors.
-ENOUGH, _LONGEST = 0.05, 1.0
+ENOUGH, _LONGEST = 0.2, 1.0
 #: The cosine between a step and what the gradient changed by, at which these still say something of C.
 _LEAST_COSINE = 1e-3
 
@@ -39,18 +40,20 @@ def followed(
     """
     free, C = np.diag(covariance) > 0, covariance
 
+    def foreseen(gradient: np.ndarray) -> float:
+        return max(float(gradient @ C @ gradient), 0.0) / 2
+
     def step(theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        along = C @ gradient
-        foreseen = max(float(gradient @ along), 0.0)  # twice the gain
-        if foreseen < 2 * ENOUGH:
+        gain = foreseen(gradient)
+        if gain < ENOUGH:
             return theta
-        return np.clip(theta + along * min(1.0, _LONGEST / np.sqrt(foreseen)), limits[:, 0], limits[:, 1])
+        return np.clip(theta + C @ gradient * min(1.0, _LONGEST / np.sqrt(2 * gain)), limits[:, 0], limits[:, 1])
 
     value, gradient = value_and_gradient(start)
     gradient = gradient * free
     there = step(start, gradient)
-    if there is start:
-        return start
+    if 2 * foreseen(gradient) <= _LONGEST**2:
+        return there
     value_there, gradient_there = value_and_gradient(there)
     gradient_there = gradient_there * free
     C = _corrected(C, there - start, gradient - gradient_there)
