@@ -151,8 +151,7 @@ class GrowingClassifier(LabelledVertices):
         )
         there = moving.at_offset(estimated)
         self.kernel_, self.hyperparameters_ = there.kernel, parameters.values(there)
-        if self.hyperparameter_posterior_ is not None:
-            self.hyperparameter_posterior_ = self.hyperparameter_posterior_.around(there)
+        self.hyperparameter_posterior_ = moving.uncertainty(there)
         self.relation_weights_ = there.kernel.shares() if isinstance(there.kernel, Sum) else None
 
     def _labelled(

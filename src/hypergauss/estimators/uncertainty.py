@@ -66,10 +66,11 @@ class HyperparameterPosterior(NamedTuple):
         ends = _ends(model, curvature.centre, covariance, reported)
         return cls(entry_names(model), covariance, *ends, prior_variance(model, priors))
 
-    def around(self, model: Any) -> Self:
-        """Return the same spread around another mode, which is in the units of the data."""
-        lower, upper = _ends(model, parameters.pack(model), self.covariance, lambda there: there)
-        return self._replace(lower=lower, upper=upper)
+    @classmethod
+    def of_covariance(cls, model: Any, covariance: np.ndarray, priors: Mapping[str, LogNormal]) -> Self:
+        """Return that of a covariance of the coordinates around a mode, which is in the units of the data."""
+        ends = _ends(model, parameters.pack(model), covariance, lambda there: there)
+        return cls(entry_names(model), covariance, *ends, prior_variance(model, priors))
 
     @classmethod
     def of_draws(

@@ -23,6 +23,7 @@ from hypergauss.estimators.averaging import heaviest_of
 from hypergauss.estimators.growth import Growth
 from hypergauss.estimators.latent_task import LatentTask, kind_of
 from hypergauss.estimators.tasks import How
+from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.inference.coupled_propagation import CoupledPropagation
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
@@ -30,7 +31,7 @@ from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, componen
 from hypergauss.inference.site_objective import SiteObjective
 from hypergauss.learning.curvature import curvature_at
 from hypergauss.learning.following import ENOUGH, followed
-from hypergauss.learning.priors import log_prior, match_priors
+from hypergauss.learning.priors import LogNormal, log_prior, match_priors
 from hypergauss.learning.search import Penalised
 from hypergauss.solvers.base import Posterior, Prior, Solver
 from hypergauss.solvers.choose import Choice, solver_for
@@ -75,11 +76,17 @@ class Moving:
     def __init__(self, how: How, covariance: np.ndarray | None) -> None:
         self.how, self.covariance = how, covariance
         self.offset: np.ndarray | None = None
+        self._priors: dict[str, LogNormal] = {}
+
+    def uncertainty(self, model: LatentModel) -> HyperparameterPosterior:
+        """Return how far hyperparameters may be from a mode that has moved: the spread stays."""
+        assert self.covariance is not None, "the heaviest component comes first"
+        return HyperparameterPosterior.of_covariance(model, self.covariance, self._priors)
 
     def moved(self, task: LatentTask, objective: SiteObjective, model: LatentModel) -> tuple[LatentModel, float]:
         """Return a model elsewhere, and what its hyperparameters have gained in log prior."""
         theta, limits = parameters.pack(model), parameters.bounds(model)
-        priors = task.priors_for(model)
+        priors = self._priors = task.priors_for(model)
         if self.offset is None:
             objective.tolerance = _TENTH * ENOUGH / objective.num_observations
             evaluate = Penalised(objective, model, priors)
