@@ -66,9 +66,9 @@ class GrowingClassifier(LabelledVertices):
             As for `HypergraphGPRegressor.update`; and ``temperature_`` is found anew, from all labels.
         relearn : bool
             Let hyperparameters follow what has been seen: a step or two on the log evidence of all labels move their
-            values, all by as much, before these are weighed anew as with ``reweigh``. Each update takes a little
-            longer than with that, a twentieth or so of fitting again, and predicts nearly what that would. The size
-            exponents of hyperedges' weights are those that there are.
+            values, all by as much, before these are weighed anew as with ``reweigh``. It is nearer to fitting again
+            than that is, in a tenth to a twentieth of the time. The size exponents of hyperedges' weights are those
+            that there are.
 
         Examples
         --------

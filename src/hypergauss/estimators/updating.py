@@ -27,10 +27,12 @@ from hypergauss.estimators.uncertainty import HyperparameterPosterior
 from hypergauss.inference.coupled_propagation import CoupledPropagation
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.latents import GaussianLatents
-from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components
+from hypergauss.inference.mixtures import MixedLatents, MixedPosterior, components, heaviest
 from hypergauss.inference.site_objective import SiteObjective
+from hypergauss.kernels import Kernel
 from hypergauss.learning.curvature import curvature_at
 from hypergauss.learning.following import ENOUGH, followed
+from hypergauss.learning.objective import Objective
 from hypergauss.learning.priors import LogNormal, log_prior, match_priors
 from hypergauss.learning.search import Penalised
 from hypergauss.solvers.base import Posterior, Prior, Solver
@@ -70,7 +72,7 @@ class Moving:
     how : How
         With the priors.
     covariance : array, shape (p, p), or None
-        Of the coordinates, as far as it is known: found at the first value where it is not.
+        Of the coordinates, given what was known before; found where it is None.
     """
 
     def __init__(self, how: How, covariance: np.ndarray | None) -> None:
@@ -80,7 +82,7 @@ class Moving:
 
     def uncertainty(self, model: LatentModel) -> HyperparameterPosterior:
         """Return how far hyperparameters may be from a mode that has moved: the spread stays."""
-        assert self.covariance is not None, "the heaviest component comes first"
+        assert self.covariance is not None, "found before anything moves"
         return HyperparameterPosterior.of_covariance(model, self.covariance, self._priors)
 
     def moved(self, task: LatentTask, objective: SiteObjective, model: LatentModel) -> tuple[LatentModel, float]:
@@ -89,10 +91,8 @@ class Moving:
         priors = self._priors = task.priors_for(model)
         if self.offset is None:
             objective.tolerance = _TENTH * ENOUGH / objective.num_observations
-            evaluate = Penalised(objective, model, priors)
-            if self.covariance is None:
-                self.covariance = curvature_at(evaluate, theta, limits, widest=task.widest).standard_covariance()
-            self.offset = followed(evaluate, theta, self.covariance, limits) - theta
+            assert self.covariance is not None, "found before anything moves"
+            self.offset = followed(Penalised(objective, model, priors), theta, self.covariance, limits) - theta
         there = self.at_offset(model)
         matched = match_priors(model, priors)
         return there, log_prior(there, matched) - log_prior(model, matched)
@@ -175,8 +175,11 @@ def labelled_again(
     moving : Moving, optional
         Moves them before that.
     """
-    if moving is not None and isinstance(posterior, MixedLatents):
-        posterior = _without_lightest(posterior)
+    if moving is not None:
+        if isinstance(posterior, MixedLatents):
+            posterior = _without_lightest(posterior)
+        if moving.covariance is None:
+            moving.covariance = _covariance_before(heaviest(posterior), codes, inference, moving.how)
     found, ahead = [], None
     for _, part in components(posterior):
         settled, ahead = _settled(part, growth, rows, codes, inference, asked, ahead, moving)
@@ -227,27 +230,50 @@ def _settled(
     """
     prior, _, solver, inducing = latents.posteriors[0].conditioned_on()
     kernel = growth.kernel(prior.kernel)
-    mean = np.concatenate([part.prior.mean for part in latents.posteriors])
     prepared = _solver(growth, kernel, rows, solver, inducing, asked)
-    how = HELD if moving is None else moving.how
-    task = LatentTask(latents.likelihood, rows, codes, inference=inference, batch_size=None, how=how)
-    model, gain = parameters.with_value(task.model(kernel), ("mean",), mean), 0.0
-    start = _start(latents, mean, codes, kind_of(latents.likelihood, inference))
+    how, gain = HELD if moving is None else moving.how, 0.0
+    task, model, start = _task(latents, kernel, rows, codes, inference, how)
     objective = task.objective(prepared, model, start if ahead is None else _moved(start, ahead))
     is_exact = isinstance(objective, SiteObjective)
     if moving is not None:
-        if not isinstance(objective, SiteObjective):
-            raise ValueError(
-                "Hyperparameters move by exact slopes of the evidence, and this solver estimates it. Got "
-                f"`relearn=True` with the {prepared.name} solver. Leave it out, or fit again."
-            )
-        model, gain = moving.moved(task, objective, model)
+        model, gain = moving.moved(task, _with_slopes(objective, prepared), model)
     if isinstance(objective, SiteObjective):
         objective.tolerance = objective.tight
     sites, *_, value = objective.settle(model)  # type: ignore[attr-defined]
     log_evidence = float(value) if is_exact else float("nan")
     found = Labelled(task.conditioned(model, sites, prepared, objective), log_evidence, model, gain)
     return found, NaturalSites(*(there - here for there, here in zip(sites, start, strict=True)))
+
+
+def _covariance_before(latents: GaussianLatents, codes: np.ndarray, inference: str, how: How) -> np.ndarray:
+    """Return the covariance of the hyperparameters' coordinates around where they are, given labels from before."""
+    prior, sites, solver, inducing = latents.posteriors[0].conditioned_on()
+    prepared = solver_for(prior.kernel, sites.rows, solver, inducing)
+    task, model, start = _task(latents, prior.kernel, sites.rows, codes[: len(sites.rows)], inference, how)
+    objective = _with_slopes(task.objective(prepared, model, start), prepared)
+    evaluate = Penalised(objective, model, task.priors_for(model))
+    found = curvature_at(evaluate, parameters.pack(model), parameters.bounds(model), widest=task.widest)
+    return found.standard_covariance()
+
+
+def _task(
+    latents: GaussianLatents, kernel: Kernel, rows: np.ndarray, codes: np.ndarray, inference: str, how: How
+) -> tuple[LatentTask, LatentModel, NaturalSites]:
+    """Return what is to be settled, at the hyperparameters that there are, and the sites to begin with."""
+    mean = np.concatenate([part.prior.mean for part in latents.posteriors])
+    task = LatentTask(latents.likelihood, rows, codes, inference=inference, batch_size=None, how=how)
+    model = parameters.with_value(task.model(kernel), ("mean",), mean)
+    return task, model, _start(latents, mean, codes, kind_of(latents.likelihood, inference))
+
+
+def _with_slopes(objective: Objective, solver: Solver) -> SiteObjective:
+    """Return an objective whose slopes are exact, or refuse it."""
+    if not isinstance(objective, SiteObjective):
+        raise ValueError(
+            "Hyperparameters move by exact slopes of the evidence, and this solver estimates it. Got `relearn=True` "
+            f"with the {solver.name} solver. Leave it out, or fit again."
+        )
+    return objective
 
 
 def _moved(sites: NaturalSites, by: NaturalSites) -> NaturalSites:
