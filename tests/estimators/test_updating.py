@@ -325,6 +325,7 @@ def test_a_mode_follows_by_a_curvature_that_is_found_on_the_way(tmp_path):
         parameters.pack(model.kernel_), parameters.pack(model.posterior_.posteriors[0].prior.kernel)
     )
     assert model.hyperparameter_posterior_.covariance.any()  # and is kept for the next update
+    assert "Predictions are made at" in " ".join(str(model.summary()).split())
     again = hg.load(tmp_path / "model").update(GROWN, NAMES[6:20], labels(NAMES[6:20], 2), relearn=True)
     np.testing.assert_allclose(again.predict_proba(NAMES), model.predict_proba(NAMES), atol=1e-9)
 
