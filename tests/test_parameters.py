@@ -39,6 +39,15 @@ def test_unpacking_what_was_packed_changes_nothing(model):
     assert np.allclose(again.kernel.gram(), model.kernel.gram(), rtol=1e-13)
 
 
+def test_hyperparameters_may_be_set_as_they_are_shown(model):
+    shown = parameters.values(model)
+    moved = parameters.unpack(model, parameters.pack(model) + 0.1)
+    np.testing.assert_allclose(parameters.pack(parameters.with_shown(moved, shown)), parameters.pack(model))
+    only = parameters.values(parameters.with_shown(moved, {"matern.nu": 4.0}))
+    for name, value in (parameters.values(moved) | {"matern.nu": 4.0}).items():
+        np.testing.assert_allclose(only[name], value)
+
+
 def test_unpacking_moves_every_free_hyperparameter_and_no_other(model):
     theta = parameters.pack(model)
     moved = parameters.unpack(model, theta + 0.1)

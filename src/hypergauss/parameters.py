@@ -268,6 +268,17 @@ def values(model: Parametrised, *, free_only: bool = True) -> dict[str, float | 
     return found
 
 
+def with_shown(model: Model, shown: Mapping[str, float | np.ndarray]) -> Model:
+    """Return a model with free hyperparameters as `values` has them, by name; what is not named stays."""
+    found = []
+    for slot in slots(model):
+        if slot.name in shown:
+            value, turned = np.asarray(shown[slot.name]), slot.coordinate.shown_as
+            # What is shown as its inverse is the inverse of what is shown.
+            found.append((slot.path, value if turned is None else turned[1](value)))
+    return with_values(model, found)
+
+
 def brief(value: float | np.ndarray) -> str:
     """Show a number, or a few of them, to four digits."""
     return f"{value:.4g}" if np.ndim(value) == 0 else np.array2string(np.asarray(value), precision=4, threshold=6)

@@ -8,14 +8,17 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import hypergauss as hg
-from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, kernels
+from hypergauss import Hypergraph, HypergraphGPClassifier, HypergraphGPRegressor, Spectrum, kernels, parameters
 from hypergauss.datasets import make_planted_hypergraph
+from hypergauss.estimators import updating
+from hypergauss.estimators.defaults import default_class_priors
 from hypergauss.estimators.latent_task import LatentTask, kind_of
 from hypergauss.estimators.tasks import How
 from hypergauss.inference import SpectralFeatures
 from hypergauss.inference.calibration import temperature_of, tempered
 from hypergauss.inference.latent_model import LatentModel
 from hypergauss.inference.mixtures import components
+from hypergauss.learning.priors import log_prior, match_priors
 from hypergauss.solvers import solver_for
 from hypergauss.solvers.markov.field import Field
 from hypergauss.spectrum import zhou_laplacian
@@ -252,6 +255,94 @@ def test_an_average_without_its_evidences_is_not_weighed_anew():
     model.posterior_ = model.posterior_._replace(log_evidences=None)  # as of an earlier version's file
     with pytest.raises(ValueError, match="earlier version"):
         model.update(X=LATER, y=labels(LATER, 2), reweigh=True)
+
+
+def heights(model, grown, names, given):
+    """Return evidence plus log prior of each value that a classifier averages, conditioned on nothing but labels."""
+    rows, codes = grown.vertex_rows(names), np.array([list(model.classes_).index(label) for label in given])
+    how, found = How("auto", None, {}, default_class_priors(), False, 1, 0, 0, None), []
+    for _, latents in components(model.posterior_):
+        kernel = anew(latents.posteriors[0].prior.kernel, grown)
+        fresh = LatentModel(kernel, latents.likelihood, np.zeros(len(latents.posteriors)), ("mean",))
+        task = LatentTask(latents.likelihood, rows, codes, inference="ep", batch_size=None, how=how)
+        objective = task.objective(solver_for(kernel, rows, "dense"), fresh, None)
+        objective.tolerance = 1e-12
+        prior = log_prior(fresh, match_priors(fresh, task.priors_for(fresh)))
+        found.append((objective.settle(fresh).value, prior, parameters.pack(latents.posteriors[0].prior.kernel)))
+    return tuple(np.array(each) for each in zip(*found, strict=True))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_values_that_follow_the_data_move_together_and_are_weighed_anew(classes, monkeypatch):
+    monkeypatch.setattr(updating, "_DISPENSABLE", 0.0)  # all values move
+    first = NAMES[:8]
+    model = HypergraphGPClassifier(H, random_state=0, max_iterations=20).fit(first, labels(first, classes))
+    again = [*NAMES[8:20], "eva", "ida"]
+    names = [*first, *again]
+    before, weights = heights(model, H, first, labels(first, classes)), model.posterior_.weights
+    still = heights(model, GROWN, names, labels(names, classes))
+    mode = parameters.pack(model.kernel_)
+    model.update(GROWN, again, labels(again, classes), relearn=True)
+    after = heights(model, GROWN, names, labels(names, classes))
+    # Which value is which: all have moved by as much.
+    offset = parameters.pack(model.kernel_) - mode
+    assert np.abs(offset).max() > 0.01
+    order = [int(np.argmin(np.abs(before[2] + offset - there).max(axis=1))) for there in after[2]]
+    assert 1 < len(set(order)) == len(order)
+    np.testing.assert_allclose(after[2], before[2][order] + offset, atol=1e-12)
+    logs = np.log(weights[order]) + (after[0] + after[1]) - (before[0] + before[1])[order]
+    expected = np.exp(logs - logs.max())
+    np.testing.assert_allclose(model.posterior_.weights, expected / expected.sum(), atol=1e-5)
+    at = order.index(0)
+    assert after[0][at] + after[1][at] > still[0][0] + still[1][0]  # that of the heaviest has risen
+    wanted = ["ida", NAMES[21], NAMES[3]]
+    proba = settled_from_nothing(model, GROWN, names, labels(names, classes), "ep", wanted)
+    expected = tempered(proba, model.temperature_, model.shares_)
+    np.testing.assert_allclose(model.predict_proba(wanted), expected, atol=1e-6)
+
+
+def test_estimates_and_their_intervals_follow_too():
+    first = NAMES[:6]
+    model = HypergraphGPClassifier(H, random_state=0, max_iterations=20).fit(first, labels(first, 2))
+    known = model.hyperparameter_posterior_
+    model.update(GROWN, NAMES[6:20], labels(NAMES[6:20], 2), relearn=True)
+    moved = model.hyperparameter_posterior_
+    assert float(model.hyperparameters_["variance"]) == float(model.kernel_.variance)
+    at = moved.entries.index("variance")
+    assert moved.lower[at] < model.hyperparameters_["variance"] < moved.upper[at]
+    assert moved.upper[at] / moved.lower[at] == pytest.approx(known.upper[at] / known.lower[at])
+    assert moved.upper[at] != pytest.approx(known.upper[at], rel=1e-3)
+
+
+def test_a_mode_follows_by_a_curvature_that_is_found_on_the_way(tmp_path):
+    first = NAMES[:6]
+    model = HypergraphGPClassifier(H, integrate=False, random_state=0).fit(first, labels(first, 2))
+    hg.save(model, tmp_path / "model")
+    values = dict(model.hyperparameters_)
+    model.update(GROWN, NAMES[6:20], labels(NAMES[6:20], 2), relearn=True)
+    assert float(model.hyperparameters_["variance"]) != pytest.approx(values["variance"], rel=0.01)
+    np.testing.assert_array_equal(
+        parameters.pack(model.kernel_), parameters.pack(model.posterior_.posteriors[0].prior.kernel)
+    )
+    assert model.hyperparameter_posterior_.covariance.any()  # and is kept for the next update
+    assert "Predictions are made at" in " ".join(str(model.summary()).split())
+    again = hg.load(tmp_path / "model").update(GROWN, NAMES[6:20], labels(NAMES[6:20], 2), relearn=True)
+    np.testing.assert_allclose(again.predict_proba(NAMES), model.predict_proba(NAMES), atol=1e-9)
+
+
+def test_what_was_not_learned_does_not_follow():
+    model = HypergraphGPClassifier(H, learn=False).fit(OBSERVED, labels(OBSERVED, 2))
+    with pytest.raises(ValueError, match="learn=False"):
+        model.update(X=LATER, y=labels(LATER, 2), relearn=True)
+    with pytest.raises(TypeError, match="relearn"):
+        model.update(X=LATER, y=labels(LATER, 2), relearn="yes")
+
+
+def test_hyperparameters_follow_slopes_that_are_exact():
+    model = HypergraphGPClassifier(H, solver="iterative", max_iterations=5, random_state=0)
+    model.fit(OBSERVED, labels(OBSERVED, 2))
+    with pytest.raises(ValueError, match="iterative"):
+        model.update(X=LATER, y=labels(LATER, 2), relearn=True)
 
 
 def test_a_given_kernel_grows_with_the_hypergraph():

@@ -84,10 +84,10 @@ def average(task: Task, attempt: Attempt, neighbours: Sequence[Neighbour], count
     return Averaged(tuple(Point(float(w), found[i]) for i, w in zip(kept, weights, strict=True)), curvature)
 
 
-def heaviest_of(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which points to keep, the heaviest first, and their weights: without the lightest, next to nothing."""
+def heaviest_of(weights: np.ndarray, dispensable: float = _WEIGHTLESS) -> tuple[np.ndarray, np.ndarray]:
+    """Return which points to keep, the heaviest first, and their weights: without the lightest, of so large a share."""
     order = np.argsort(-weights, kind="stable")
-    kept = order[np.cumsum(weights[order]) - weights[order] < (1 - _WEIGHTLESS) * weights.sum()]
+    kept = order[np.cumsum(weights[order]) - weights[order] < (1 - dispensable) * weights.sum()]
     return kept, weights[kept] / weights[kept].sum()
 
 

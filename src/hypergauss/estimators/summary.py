@@ -14,6 +14,7 @@ import pandas as pd
 
 from hypergauss.estimators.uncertainty import ENDS, HyperparameterPosterior
 from hypergauss.estimators.words import meaning, number, shown_name, size_exponent_meaning
+from hypergauss.inference.latents import GaussianLatents
 from hypergauss.kernels import Kernel, Standardised, Sum
 from hypergauss.learning.size_exponent import PRIOR_SPREAD, Profile
 
@@ -157,10 +158,12 @@ def summarise(model: Any) -> Summary:
     notes += [_SCALED.format(term.scale_error()) for term in _scaled_by_probes(model.kernel_)]
     silent = [row.name for row in rows if row.told < _NOTHING]
     if silent:
+        # An update may have found the spread around a mode that predictions are made at.
+        is_mode = isinstance(model.posterior_, GaussianLatents)
         notes.append(
             f"The data say next to nothing about {_listed(silent)}: less than {_NOTHING:.0%} of the prior's variance "
-            f"is gone. Predictions are averaged over {'it' if len(silent) == 1 else 'them'}; a narrower prior "
-            "(`priors`) would be an assumption of yours."
+            f"is gone. Predictions are {'made at' if is_mode else 'averaged over'} "
+            f"{'it' if len(silent) == 1 else 'them'}; a narrower prior (`priors`) would be an assumption of yours."
         )
     return Summary(tuple(rows), None if known is None else known.correlations(), tuple(notes))
 

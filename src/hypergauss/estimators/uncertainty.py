@@ -63,15 +63,15 @@ class HyperparameterPosterior(NamedTuple):
         reported : callable
             From a model to that in the units of the data.
         """
-        limits, centre = parameters.bounds(model), curvature.centre
         covariance = curvature.standard_covariance()
-        reach = _Z * np.sqrt(np.diag(covariance))
-        ends = [
-            _entries(reported(parameters.unpack(model, np.clip(centre + way * reach, limits[:, 0], limits[:, 1]))))
-            for way in (-1.0, 1.0)
-        ]
-        # What is shown as its inverse has its ends the other way round.
-        return cls(entry_names(model), covariance, np.minimum(*ends), np.maximum(*ends), prior_variance(model, priors))
+        ends = _ends(model, curvature.centre, covariance, reported)
+        return cls(entry_names(model), covariance, *ends, prior_variance(model, priors))
+
+    @classmethod
+    def of_covariance(cls, model: Parametrised, covariance: np.ndarray, priors: Mapping[str, LogNormal]) -> Self:
+        """Return that of a covariance of the coordinates around a mode, which is in the units of the data."""
+        ends = _ends(model, parameters.pack(model), covariance, lambda there: there)
+        return cls(entry_names(model), covariance, *ends, prior_variance(model, priors))
 
     @classmethod
     def of_draws(
@@ -123,6 +123,19 @@ def prior_variance(model: Parametrised, priors: Mapping[str, LogNormal]) -> np.n
             found[start : start + slot.size] = (matched[position].spread * factor) ** 2
         start += slot.size
     return found
+
+
+def _ends(
+    model: Model, centre: np.ndarray, covariance: np.ndarray, reported: Callable[[Model], Parametrised]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of 90% intervals around coordinates, shapes (p,), in the hyperparameters' own units."""
+    limits, reach = parameters.bounds(model), _Z * np.sqrt(np.diag(covariance))
+    ends = [
+        _entries(reported(parameters.unpack(model, np.clip(centre + way * reach, limits[:, 0], limits[:, 1]))))
+        for way in (-1.0, 1.0)
+    ]
+    # What is shown as its inverse has its ends the other way round.
+    return np.minimum(*ends), np.maximum(*ends)
 
 
 def _entries(model: Parametrised) -> np.ndarray:

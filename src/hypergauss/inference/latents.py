@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -142,21 +143,24 @@ class GaussianLatents(NamedTuple):
 
     def _shared(self, rows: np.ndarray) -> np.ndarray:
         """Return L^-1 E_c K at vertices for each latent, shape (C, n, m): its square is what latents have in common."""
+        return self._shared_by([posterior.observation_weights(rows) for posterior in self.posteriors])
+
+    def _shared_by(self, weights: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the same from the transposes of E_c K."""
         assert self.coupling is not None
-        weights = [posterior.observation_weights(rows).T for posterior in self.posteriors]  # E_c K
-        return np.stack([dtrtrs(self.coupling, each, lower=1)[0] for each in weights])
+        return np.stack([dtrtrs(self.coupling, each.T, lower=1)[0] for each in weights])
 
     def _coupled_probabilities(self, rows: np.ndarray) -> np.ndarray:
         return coupled_probabilities(*self._coupled_moments(rows))
 
     def _coupled_moments(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return mean, shape (m, C), and covariance, (m, C, C), of each vertex's latents."""
-        mean = np.hstack([posterior.mean(rows) for posterior in self.posteriors]) + self.from_own(rows)
-        shared = self._shared(rows)
+        means, variances, weights = zip(*(each.moments_and_weights(rows) for each in self.posteriors), strict=True)
+        shared = self._shared_by(weights)
         covariance = np.matmul(shared.transpose(2, 0, 1), shared.transpose(2, 1, 0))
         classes = np.arange(len(self.posteriors))
-        covariance[:, classes, classes] += np.stack([each.variance(rows) for each in self.posteriors], axis=1)
-        return mean, covariance
+        covariance[:, classes, classes] += np.stack(variances, axis=1)
+        return np.hstack(means) + self.from_own(rows), covariance
 
 
 class SampledLatents(NamedTuple):

@@ -247,6 +247,8 @@ class OneLatent(Likelihood):
 
     def pull_back_tilted(self, mean: np.ndarray, variance: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the gradient as the mean of that of log p under the tilted density, whose nodes have no part in it."""
+        if not parameters.slots(self):
+            return np.zeros(0)
         std = np.sqrt(variance[:, 0])
         z, p, _ = self._tilted_nodes(mean[:, 0], std, y)
         f = mean + std[:, None] * z

@@ -370,6 +370,10 @@ class Posterior(ABC):
         """Return the posterior mean, shape (m, L), and variance, shape (m,), at each vertex."""
         return self.mean(rows), self.variance(rows)
 
+    def moments_and_weights(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `moments` and `observation_weights`, which have much in common."""
+        return *self.moments(rows), self.observation_weights(rows)
+
     def sample(self, rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return joint draws, shape (size, m, L), by correcting draws of the prior (Matheron's rule).
 

@@ -184,6 +184,16 @@ class DensePosterior(Posterior):
         covariance = self.prior.kernel.gram(rows, rows) - cross @ self._solve(cross.T)
         return (covariance + covariance.T) / 2
 
+    def observation_weights(self, rows: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self._solve(self._cross(rows).T).T
+
+    def moments_and_weights(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the same from covariances with the sites that are made once."""
+        cross = self._cross(rows)
+        weights = self._solve(cross.T).T
+        variance = self.prior.kernel.diagonal(rows) - (cross * weights).sum(axis=1)
+        return self.prior.mean + cross @ self._alpha, np.maximum(variance, 0.0), weights
+
     def dual_weights(self) -> np.ndarray:  # noqa: D102
         return self._alpha
 
