@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from hypergauss.operators.base import LaplacianOperator
 from hypergauss.operators.ordering import edge_order, order_of
-from hypergauss.operators.threaded import ThreadedMatrix, scaled_sum
+from hypergauss.operators.threaded import ThreadedMatrix, narrow, scaled_sum
 
 
 class LocalLaplacian(LaplacianOperator):
@@ -28,9 +28,9 @@ class LocalLaplacian(LaplacianOperator):
         *,
         dtype: type[np.floating] = np.float64,
     ) -> None:
-        self._sources, self._upper, self._order, self._edges, self._dtype = matrices, upper, order, edges, dtype
-        self._null = null
-        self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in matrices)
+        self._sources = tuple(narrow(matrix) for matrix in matrices)
+        self._upper, self._order, self._edges, self._dtype, self._null = upper, order, edges, dtype, null
+        self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in self._sources)
         self._back = None if order is None else np.argsort(order)
         self._edges_back = None if edges is None else np.argsort(edges)
         # What the last product had between A' and A.

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 
 #: Entries of a block of rows, at most and at least: its results stay in a core's cache while they are worked on.
 _BLOCK_ENTRIES, _FEWEST_ENTRIES = 250_000, 50_000
-#: Products with fewer multiplications than this are done before a thread has woken up.
-_WORTH_A_THREAD = 400_000
+#: Products with fewer multiplications than this are done before two threads have woken up and met again.
+_WORTH_A_THREAD = 750_000
 
 #: Works on rows start..stop of a product in place.
 Finish = Callable[[np.ndarray, slice], None]
@@ -38,7 +38,7 @@ class ThreadedMatrix:
     """
 
     def __init__(self, matrix: sp.csr_array, dtype: type[np.floating] = np.float64) -> None:
-        csr = sp.csr_array(matrix, dtype=dtype)
+        csr = narrow(sp.csr_array(matrix, dtype=dtype))
         self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
         self.nnz = int(csr.nnz)
         self.dtype = np.dtype(dtype)
@@ -46,7 +46,7 @@ class ThreadedMatrix:
         cuts = np.searchsorted(csr.indptr, np.arange(0, self.nnz, min(_BLOCK_ENTRIES, share))[1:])
         edges = np.unique(np.concatenate([[0], cuts, [self.shape[0]]]))
         self._blocks = [
-            (slice(int(start), int(stop)), _narrow(csr, int(start), int(stop))) for start, stop in pairwise(edges)
+            (slice(int(start), int(stop)), _rows(csr, int(start), int(stop))) for start, stop in pairwise(edges)
         ]
 
     def __matmul__(self, X: np.ndarray) -> np.ndarray:
@@ -130,10 +130,15 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _narrow(csr: sp.csr_array, start: int, stop: int) -> sp.csr_array:
-    """Return some rows with 32-bit indices where they fit: a quarter less to read."""
+def narrow(csr: sp.csr_array) -> sp.csr_array:
+    """Return a matrix with 32-bit indices where they fit: a quarter less to read. The entries are the same memory."""
+    index = np.int32 if max(csr.shape[1], csr.nnz) < 2**31 else np.int64
+    indices, indptr = (array.astype(index, copy=False) for array in (csr.indices, csr.indptr))
+    return sp.csr_array((csr.data, indices, indptr), shape=csr.shape)
+
+
+def _rows(csr: sp.csr_array, start: int, stop: int) -> sp.csr_array:
+    """Return some rows, in the same memory."""
     first, last = int(csr.indptr[start]), int(csr.indptr[stop])
-    index = np.int32 if max(csr.shape[1], last - first) < 2**31 else np.int64
-    indptr = (csr.indptr[start : stop + 1] - first).astype(index)
-    indices = csr.indices[first:last].astype(index)
-    return sp.csr_array((csr.data[first:last], indices, indptr), shape=(stop - start, csr.shape[1]))
+    indptr = csr.indptr[start : stop + 1] - csr.indptr[start]
+    return sp.csr_array((csr.data[first:last], csr.indices[first:last], indptr), shape=(stop - start, csr.shape[1]))

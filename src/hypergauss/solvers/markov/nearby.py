@@ -22,9 +22,19 @@ _FAR_TOO_MANY = 4.0
 
 
 class Known(NamedTuple):
-    """W, D^-1 and what the mean that is known left of its own system, shape (n, L), at some vertices and new ones."""
+    """What is known at some vertices and new ones.
 
-    precision: np.ndarray
+    Attributes
+    ----------
+    own : array, shape (n, 1)
+        What B has in I, p_0 + W (`Field.in_adjacency`).
+    inverse : array, shape (n, 1)
+        D^-1.
+    left : array, shape (n, L)
+        What the mean that is known left of its own system.
+    """
+
+    own: np.ndarray
     inverse: np.ndarray
     left: np.ndarray
 
@@ -92,7 +102,7 @@ class Ground:
         precision, left = (
             np.vstack([block[members], np.zeros((num_new, block.shape[1]))]) for block in (self.precision, self.left)
         )
-        return Known(precision, 1.0 / (self.free + precision), left)
+        return Known(self.field.in_adjacency()[0] + precision, 1.0 / (self.free + precision), left)
 
     def known_everywhere(self, num_new: int) -> Known:
         """Return what is known at all vertices, and at new ones; kept for the next that are as many."""

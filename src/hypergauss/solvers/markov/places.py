@@ -35,22 +35,46 @@ class Place(ABC):
 
     def __init__(self, ground: Ground, change: Change, spots: np.ndarray, known: Known) -> None:
         self.field, self.change, self.spots = ground.field, change, spots
-        self.precision, self.inverse, self.left = known
+        self.own, self.inverse, self.left = known
+        self._steps = ground.field.in_adjacency()[1:]
 
     @abstractmethod
-    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return M+ X, put into ``out`` if that is given, which may be X."""
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:
+        """Return A+' X, at the hyperedges that any of these vertices are in."""
+
+    @abstractmethod
+    def from_edges(self, Z: np.ndarray) -> np.ndarray:
+        """Return A+ Z, in place of which there may be something else then."""
+
+    def power(self, X: np.ndarray) -> np.ndarray:
+        """Return M+ X."""
+        image = self.from_edges(self.onto_edges(X))
+        image /= -self.field.c
+        image += (1.0 + 1.0 / self.field.c) * X
+        return image
 
     def product(self, X: np.ndarray) -> np.ndarray:
         """Return B+ X."""
-        return self._product(X, self.power(X))
+        return self.product_by(self.onto_edges(X), X)
 
-    def _product(self, X: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return B+ X from M+ X, in its place."""
-        for _ in range(self.field.nu - 1):
-            image = self.power(image, out=image)
-        image /= self.field.s
-        image += self.precision * X
+    def product_by(self, Z: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Return B+ X from Z = A+' X, in place of which there is something else then.
+
+        It is (p_0 + W) X + A+ (p_1 Z + G (p_2 Z + ...)), G = A+' A+: 2 nu passes over the incidences, and few others.
+        """
+        *steps, last = self._steps
+        if not steps:
+            Z *= last
+            return self._joined(Z, X)
+        inner = last * Z
+        for step in reversed(steps):
+            inner = self.onto_edges(self.from_edges(inner))
+            inner += step * Z
+        return self._joined(inner, X)
+
+    def _joined(self, Z: np.ndarray, X: np.ndarray) -> np.ndarray:
+        image = self.from_edges(Z)
+        image += self.own * X
         return image
 
     def leftover(self, powers: list[np.ndarray]) -> np.ndarray:
@@ -76,19 +100,12 @@ class Part(Place):
         super().__init__(ground, change, np.searchsorted(members, change.members), ground.known(members, m))
         self.members = np.append(members, np.arange(N, N + m))
         self.edges, self._rows = _grown(ground.operator.parts[0][0][members], change)
+        self._columns = self._rows.T
 
-    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
-        c = self.field.c
-        image = self.from_edges(self.onto_edges(X))
-        image /= -c
-        return np.add(image, (1.0 + 1.0 / c) * X, out=image if out is None else out)
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
+        return _by_columns(self._columns, X)
 
-    def onto_edges(self, X: np.ndarray) -> np.ndarray:
-        """Return A+' X at the hyperedges that any of these vertices are in."""
-        return _by_columns(self._rows.T, X)
-
-    def from_edges(self, Z: np.ndarray) -> np.ndarray:
-        """Return A+ Z."""
+    def from_edges(self, Z: np.ndarray) -> np.ndarray:  # noqa: D102
         return _by_columns(self._rows, Z)
 
     def within(self, place: Place) -> np.ndarray:
@@ -102,30 +119,26 @@ class Whole(Place):
     def __init__(self, ground: Ground, change: Change) -> None:
         super().__init__(ground, change, change.members, ground.known_everywhere(change.num_new))
         self._operator = ground.operator
-        # Getting memory anew takes as long as a pass over it, and is what a product would do most.
-        self._spare: np.ndarray | None = None
 
-    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
-        old, change = len(X) - self.change.num_new, self.change
-        on_edges = self._operator.onto_edges(X[:old], cores=1, out=self._spare)
-        on_edges[change.joined] = change.shrink * on_edges[change.joined] + change.own.T @ X[old:]
-        return self._from_edges(on_edges, X, out)
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
+        old, joined = len(X) - self.change.num_new, self.change.joined
+        on_edges = self._operator.onto_edges(X[:old], cores=1)
+        on_edges[joined] = self.change.shrink * on_edges[joined] + self.change.own.T @ X[old:]
+        return on_edges
+
+    def from_edges(self, Z: np.ndarray) -> np.ndarray:  # noqa: D102
+        old, joined = self._operator.size, self.change.joined
+        image = np.empty((old + self.change.num_new, Z.shape[1]))
+        image[old:] = self.change.own @ Z[joined]
+        Z[joined] *= self.change.shrink
+        self._operator.from_edges(Z, 1.0, cores=1, out=image[:old])
+        return image
 
     def product_from(self, part: Part, of_part: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Return B+ X for what is zero but on a part."""
         on_edges = np.zeros((self._operator.parts[0][1].shape[0], X.shape[1]))
         on_edges[part.edges] = part.onto_edges(of_part)
-        return self._product(X, self._from_edges(on_edges, X, None))
-
-    def _from_edges(self, on_edges: np.ndarray, X: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-        """Return M+ X from A+' X, in the place of which there is something else then."""
-        c, old, joined = self.field.c, len(X) - self.change.num_new, self.change.joined
-        image = np.empty_like(X) if out is None else out
-        image[old:] = (1.0 + 1.0 / c) * X[old:] - (self.change.own @ on_edges[joined]) / c
-        on_edges[joined] *= self.change.shrink
-        self._operator.from_edges(on_edges, -1.0 / c, (1.0 + 1.0 / c, X[:old]), cores=1, out=image[:old])
-        self._spare = on_edges
-        return image
+        return self.product_by(on_edges, X)
 
 
 class Descent:
