@@ -15,6 +15,8 @@ import scipy.sparse as sp
 
 #: Entries of a block of rows, at most and at least: its results stay in a core's cache while they are worked on.
 _BLOCK_ENTRIES, _FEWEST_ENTRIES = 250_000, 50_000
+#: So many blocks are not worth a pass that puts them together.
+_FEW_BLOCKS = 4
 #: Products with fewer multiplications than this are done before two threads have woken up and met again.
 _WORTH_A_THREAD = 750_000
 
@@ -42,6 +44,7 @@ class ThreadedMatrix:
         self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
         self.nnz = int(csr.nnz)
         self.dtype = np.dtype(dtype)
+        self._whole = csr
         share = max(-(-self.nnz // num_cores()), _FEWEST_ENTRIES)  # so that no core is without a block
         cuts = np.searchsorted(csr.indptr, np.arange(0, self.nnz, min(_BLOCK_ENTRIES, share))[1:])
         edges = np.unique(np.concatenate([[0], cuts, [self.shape[0]]]))
@@ -57,7 +60,8 @@ class ThreadedMatrix:
         """Return the matrix in another precision."""
         other = copy(self)
         other.dtype = np.dtype(dtype)
-        other._blocks = [(rows, block.astype(dtype)) for rows, block in self._blocks]
+        other._whole = self._whole.astype(dtype)
+        other._blocks = [(rows, _rows(other._whole, rows.start, rows.stop)) for rows, _ in self._blocks]
         return other
 
     def row_lengths(self) -> np.ndarray:
@@ -78,23 +82,32 @@ class ThreadedMatrix:
         those that it is about to write.
         """
         shape = (self.shape[0], X.shape[1])
-        if out is None or out.shape != shape or out.dtype != self.dtype:
+        in_threads = len(self._blocks) > 1 and cores != 1 and self.nnz * X.shape[1] >= _WORTH_A_THREAD
+        fits = out is not None and out.shape == shape and out.dtype == self.dtype
+        if not (in_threads or fits) and self.nnz <= _BLOCK_ENTRIES * _FEW_BLOCKS:
+            return _finished(self._whole, X, finish, slice(0, self.shape[0]))
+        if out is None or not fits:
             out = np.empty(shape, dtype=self.dtype)
 
         def work(block: tuple[slice, sp.csr_array]) -> None:
             rows, matrix = block
-            # SciPy's kernel for one vector is quicker than its kernel for a block of one.
-            part = (matrix @ X[:, 0])[:, None] if X.shape[1] == 1 else matrix @ X
-            if finish is not None:
-                finish(part, rows)
-            out[rows] = part
+            out[rows] = _finished(matrix, X, finish, rows)
 
-        if len(self._blocks) == 1 or cores == 1 or self.nnz * X.shape[1] < _WORTH_A_THREAD:
+        if in_threads:
+            list(threads(cores or num_cores()).map(work, self._blocks))
+        else:
             for block in self._blocks:
                 work(block)
-        else:
-            list(threads(cores or num_cores()).map(work, self._blocks))
         return out
+
+
+def _finished(matrix: sp.csr_array, X: np.ndarray, finish: Finish | None, rows: slice) -> np.ndarray:
+    """Return some rows of a product."""
+    # SciPy's kernel for one vector is quicker than its kernel for a block of one.
+    part = (matrix @ X[:, 0])[:, None] if X.shape[1] == 1 else matrix @ X
+    if finish is not None:
+        finish(part, rows)
+    return part
 
 
 def scaled_sum(scale: float, addends: Sequence[tuple[float, np.ndarray]]) -> Finish:

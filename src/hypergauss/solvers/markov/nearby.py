@@ -81,6 +81,11 @@ class Ground:
         left = precision * (y - x) - powers.pop() / field.s
         return cls(operator, field, precision, field.mean_eigenvalue(), powers, left, prior.mean)
 
+    @cached_property
+    def lift(self) -> float:
+        """The number b q of the preconditioner."""
+        return self.free * self.field.lift(float((self.free / (self.free + self.precision)).mean()))
+
     def condition(self, members: np.ndarray | slice) -> float:
         """Return 1 / l, l the Rayleigh quotient of D^-1 B at the smoothest function t = sqrt(degree), Q t = t / s.
 

@@ -10,7 +10,6 @@ On the vertices within some hops products read but their memberships; on all ver
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +20,7 @@ from hypergauss.solvers.markov.nearby import MOST_SOLVED, Change, Ground, Hops, 
 #: Residuals that are this small beside the largest are not felt, others are met where they are if so few.
 _FELT, _FEW = 1e-3, 50
 #: Hops around these, and the relative residual of what is found there.
-_HOPS, _NEARLY = 3, 0.002
+_HOPS, _NEARLY = 3, 5e-4
 
 
 class Place(ABC):
@@ -36,7 +35,7 @@ class Place(ABC):
     def __init__(self, ground: Ground, change: Change, spots: np.ndarray, known: Known) -> None:
         self.field, self.change, self.spots = ground.field, change, spots
         self.own, self.inverse, self.left = known
-        self._steps = ground.field.in_adjacency()[1:]
+        self._steps, self._lift = ground.field.in_adjacency()[1:], ground.lift
 
     @abstractmethod
     def onto_edges(self, X: np.ndarray) -> np.ndarray:
@@ -45,6 +44,16 @@ class Place(ABC):
     @abstractmethod
     def from_edges(self, Z: np.ndarray) -> np.ndarray:
         """Return A+ Z, in place of which there may be something else then."""
+
+    def precondition(self, R: np.ndarray) -> np.ndarray:
+        """Return (D^-1 + b q D^-1 A+ A+' D^-1) R (see `system`)."""
+        found = self.inverse * R
+        if self._lift:
+            further = self.from_edges(self.onto_edges(found))
+            further *= self._lift
+            further += R
+            found = np.multiply(self.inverse, further, out=further)
+        return found
 
     def power(self, X: np.ndarray) -> np.ndarray:
         """Return M+ X."""
@@ -149,33 +158,38 @@ class Descent:
 
     def __init__(self, place: Place, x: np.ndarray, left: np.ndarray) -> None:
         self.place, self.x, self.left = place, x, left
+        self._direction: np.ndarray | None = None
+        self._towards: np.ndarray | None = None  # P^-1 r, P^-1 the preconditioner, once it is asked for
+        self._size = self._before = np.ones(1)
 
-    @cached_property
-    def _direction(self) -> np.ndarray:
-        return self.place.inverse * self.left
-
-    @cached_property
-    def _size(self) -> np.ndarray:
-        """The number r' D^-1 r of each column."""
-        return inner(self.left, self._direction)
+    @property
+    def size(self) -> np.ndarray:
+        """The number r' P^-1 r of each column."""
+        if self._towards is None:
+            self._towards = self.place.precondition(self.left)
+            self._size = inner(self.left, self._towards)
+        return self._size
 
     def go_on(self, enough: np.ndarray) -> None:
-        """Take steps until the root of r' D^-1 r of each column is small enough."""
-        while (np.sqrt(self._size) > enough).any():
+        """Take steps until the root of r' P^-1 r of each column is small enough."""
+        while (np.sqrt(self.size) > enough).any():
             self.advance()
 
     def advance(self) -> None:
         """Take a step."""
-        direction, size = self._direction, self._size
+        size, direction = self.size, self._direction
+        assert self._towards is not None
+        if direction is None:
+            direction = self._direction = self._towards
+        else:
+            direction *= size / _positive(self._before)
+            direction += self._towards
         image = self.place.product(direction)
         step = size / _positive(inner(direction, image))
         self.x += step * direction
         image *= step
         self.left -= image
-        towards = np.multiply(self.place.inverse, self.left, out=image)
-        self._size = inner(self.left, towards)
-        direction *= self._size / _positive(size)
-        direction += towards
+        self._before, self._towards = size, None
 
 
 def inner(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -187,10 +201,11 @@ def _positive(squares: np.ndarray) -> np.ndarray:
     return np.where(squares > 0, squares, np.inf)
 
 
-def nearly(ground: Ground) -> np.ndarray | None:
-    """Return nearly B^-1 r, inside, for what is left at few vertices, r = ``ground.left``, or None if these are many.
+def solved(ground: Ground, enough: float, most: int) -> np.ndarray | None:
+    """Return B^-1 r, inside, for what is left at few vertices, r = ``ground.left``, or None if these are many.
 
-    It is the solution on the vertices around them, from which conjugate gradients on all have less far to go.
+    First on the vertices around them, from which conjugate gradients on all have less far to go, until no column leaves
+    more than ``enough``, by its norm.
     """
     size = np.abs(ground.left).max(axis=1)
     felt = np.flatnonzero(size > _FELT * size.max())
@@ -199,12 +214,18 @@ def nearly(ground: Ground) -> np.ndarray | None:
         return None
     members = np.union1d(members, felt)  # those without hyperedges too
     part = Part(ground, Change.none(), members)
-    left = ground.left[members]
-    descent = Descent(part, np.zeros_like(left), left.copy())
-    descent.go_on(_NEARLY * np.sqrt(inner(left, part.inverse * left)))
-    found = np.zeros_like(ground.left)
-    found[members] = descent.x
-    return found
+    near = ground.left[members]
+    start = Descent(part, np.zeros_like(near), near.copy())
+    start.go_on(_NEARLY * np.sqrt(inner(near, part.inverse * near)))
+    whole, x = Whole(ground, Change.none()), np.zeros_like(ground.left)
+    x[members] = start.x
+    left = ground.left - whole.product_from(part, start.x, x)
+    descent = Descent(whole, x, left)
+    for _ in range(most):
+        if np.sqrt(inner(left, left).max()) <= enough:
+            return x
+        descent.advance()
+    return None
 
 
 def _grown(rows: sp.csr_array, change: Change) -> tuple[np.ndarray, sp.csr_array]:
@@ -220,7 +241,7 @@ def _grown(rows: sp.csr_array, change: Change) -> tuple[np.ndarray, sp.csr_array
     arrays = (
         np.concatenate([rows.data * shrink[indices], own.data]),
         np.concatenate([indices, place[change.joined[own.indices]]]),
-        np.concatenate([rows.indptr, rows.indptr[-1] + own.indptr[1:]]),
+        np.concatenate([rows.indptr, (rows.indptr[-1] + own.indptr[1:]).astype(rows.indptr.dtype)]),
     )
     return edges, sp.csr_array(arrays, shape=(rows.shape[0] + own.shape[0], len(edges)))
 
