@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from hypergauss import _checks
 from hypergauss.hypergraph import Graph, Hypergraph
-from hypergauss.hypergraph.names import locate, plain, unique_index
+from hypergauss.hypergraph.names import plain, unique_index
 
 Relation = Hypergraph | Graph
 #: One relation, or several by name.
@@ -90,8 +90,7 @@ def newcomers_rows(H: Hypergraph, memberships: Any, cures: Cures = _CURES) -> sp
     """Return the rows r(v, .) of new vertices, shape (m, M), in their order."""
     by_edge, names = _by_edge(H, memberships, cures)
     unique_index(names, of="memberships")  # none of them missing
-    owner = f"the {H.num_edges:,} hyperedges"
-    places = locate(H.edges, list(by_edge), argument="memberships", owner=owner, cure="See `edges`.")
+    places = np.array([H.edges.get_loc(edge) for edge in by_edge], dtype=np.int64)
     columns = np.repeat(places, [len(own) for own in by_edge.values()])
     numbers = dict(zip(names, range(len(names)), strict=True))
     rows = [numbers[name] for own in by_edge.values() for name in own]

@@ -140,21 +140,14 @@ class LocalLaplacian(LaplacianOperator):
     def leave(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
         return (X if self._back is None else X[self._back]).astype(np.float64, copy=False)
 
-    def onto_edges(self, X: np.ndarray, *, cores: int | None = None, out: np.ndarray | None = None) -> np.ndarray:
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:
         """Return A' X for an inside block: a product is this and `from_edges`."""
-        return self._matrices[1].product(X, cores=cores, out=out)
+        return self._matrices[1].product(X)
 
-    def from_edges(
-        self,
-        Z: np.ndarray,
-        scale: float,
-        *addends: tuple[float, np.ndarray],
-        cores: int | None = None,
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return scale A Z + c Y + ... for addends (c, Y), an inside block."""
+    def from_edges(self, Z: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Return A Z, an inside block, put into ``out`` if that is given."""
         self.num_products += Z.shape[1]
-        return self._matrices[0].product(Z, scaled_sum(scale, addends), cores=cores, out=out)
+        return self._matrices[0].product(Z, out=out)
 
     def affine(  # noqa: D102
         self, X: np.ndarray, a: float, b: float, *addends: tuple[float, np.ndarray], out: np.ndarray | None = None

@@ -195,10 +195,10 @@ class Hops:
             growth = self._sizes[-1] / max(self._sizes[-2], 1) if len(self._sizes) > 1 else 1.0
             if self._sizes[-1] * growth > _FAR_TOO_MANY * most:
                 return None
-            edges = _met(self._A[self._within[-1]])
+            edges = _met(self._A, self._within[-1])
             if self._entries(self._transpose, edges) > _FAR_TOO_MANY * most:  # members are met several times
                 return None
-            self._within.append(_met(self._transpose[edges]))  # each is a member of its own
+            self._within.append(_met(self._transpose, edges))  # each is a member of its own
             self._sizes.append(self._entries(self._A, self._within[-1]))
         return self._within[hops] if self._sizes[hops] <= most else None
 
@@ -207,16 +207,18 @@ class Hops:
         return int((matrix.indptr[rows + 1] - matrix.indptr[rows]).sum())
 
 
-def _met(rows: sp.csr_array) -> np.ndarray:
-    """Return which columns have entries, in order."""
-    is_met = np.zeros(rows.shape[1], dtype=bool)
-    is_met[rows.indices] = True
+def _met(matrix: sp.csr_array, rows: np.ndarray) -> np.ndarray:
+    """Return which columns have entries in some rows, in order."""
+    starts, counts = matrix.indptr[rows], matrix.indptr[rows + 1] - matrix.indptr[rows]
+    before = np.cumsum(counts) - counts
+    is_met = np.zeros(matrix.shape[1], dtype=bool)
+    is_met[matrix.indices[np.repeat(starts - before, counts) + np.arange(counts.sum())]] = True
     return np.flatnonzero(is_met)
 
 
 def _on_met(rows: sp.csr_array) -> tuple[np.ndarray, sp.csr_array]:
     """Return which columns have entries, and the matrix on these alone."""
-    met = _met(rows)
+    met = np.unique(rows.indices)
     place = np.empty(rows.shape[1], dtype=rows.indices.dtype)
     place[met] = np.arange(len(met))
     return met, sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(rows.shape[0], len(met)))

@@ -32,10 +32,10 @@ class Place(ABC):
         Where the members of the hyperedges that are joined stand here.
     """
 
-    def __init__(self, ground: Ground, change: Change, spots: np.ndarray, known: Known) -> None:
+    def __init__(self, ground: Ground, change: Change, spots: np.ndarray, known: Known, lift: float) -> None:
         self.field, self.change, self.spots = ground.field, change, spots
         self.own, self.inverse, self.left = known
-        self._steps, self._lift = ground.field.in_adjacency()[1:], ground.lift
+        self._steps, self._lift = ground.field.in_adjacency()[1:], lift
 
     @abstractmethod
     def onto_edges(self, X: np.ndarray) -> np.ndarray:
@@ -106,7 +106,8 @@ class Part(Place):
 
     def __init__(self, ground: Ground, change: Change, members: np.ndarray) -> None:
         N, m = ground.operator.size, change.num_new
-        super().__init__(ground, change, np.searchsorted(members, change.members), ground.known(members, m))
+        spots = np.searchsorted(members, change.members)
+        super().__init__(ground, change, spots, ground.known(members, m), ground.lift)
         self.members = np.append(members, np.arange(N, N + m))
         self.edges, self._rows = _grown(ground.operator.parts[0][0][members], change)
         self._columns = self._rows.T
@@ -125,13 +126,13 @@ class Part(Place):
 class Whole(Place):
     """B+ on all vertices."""
 
-    def __init__(self, ground: Ground, change: Change) -> None:
-        super().__init__(ground, change, change.members, ground.known_everywhere(change.num_new))
+    def __init__(self, ground: Ground, change: Change, lift: float) -> None:
+        super().__init__(ground, change, change.members, ground.known_everywhere(change.num_new), lift)
         self._operator = ground.operator
 
     def onto_edges(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
         old, joined = len(X) - self.change.num_new, self.change.joined
-        on_edges = self._operator.onto_edges(X[:old], cores=1)
+        on_edges = self._operator.onto_edges(X[:old])
         on_edges[joined] = self.change.shrink * on_edges[joined] + self.change.own.T @ X[old:]
         return on_edges
 
@@ -140,7 +141,7 @@ class Whole(Place):
         image = np.empty((old + self.change.num_new, Z.shape[1]))
         image[old:] = self.change.own @ Z[joined]
         Z[joined] *= self.change.shrink
-        self._operator.from_edges(Z, 1.0, cores=1, out=image[:old])
+        self._operator.from_edges(Z, out=image[:old])
         return image
 
     def product_from(self, part: Part, of_part: np.ndarray, X: np.ndarray) -> np.ndarray:
@@ -217,7 +218,7 @@ def solved(ground: Ground, enough: float, most: int) -> np.ndarray | None:
     near = ground.left[members]
     start = Descent(part, np.zeros_like(near), near.copy())
     start.go_on(_NEARLY * np.sqrt(inner(near, part.inverse * near)))
-    whole, x = Whole(ground, Change.none()), np.zeros_like(ground.left)
+    whole, x = Whole(ground, Change.none(), ground.lift), np.zeros_like(ground.left)
     x[members] = start.x
     left = ground.left - whole.product_from(part, start.x, x)
     descent = Descent(whole, x, left)
