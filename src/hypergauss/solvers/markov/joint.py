@@ -55,6 +55,17 @@ class JointWorkspace:
         self.noises = {id(operator): FieldNoise(operator) for operator in self.parts.operators}
         self.features = self.operator.vector(self.parts.features) if self.parts.features.shape[1] else None
         self._latest: tuple[Kernel | None, Arrays | None] = (None, None)
+        self._systems: dict[float, JointSystem] = {}
+
+    def system(self, kernel: Kernel, rows: np.ndarray, variance: np.ndarray, tolerance: float) -> JointSystem:
+        """Return B for a kernel and sites: the latest if it is of the same, as for classes, whose labels alone differ.
+
+        What features take, a column each, is then solved for once for all of them.
+        """
+        held = self._systems.get(tolerance)
+        if held is None or not held.is_of(kernel, rows, variance):
+            held = self._systems[tolerance] = JointSystem(self, kernel, rows, variance, tolerance)
+        return held
 
     def arrays(self, kernel: Kernel) -> Arrays:
         """Return what a kernel's hyperparameters set; of the latest one that is known."""
@@ -163,6 +174,7 @@ class JointSystem:
         self, workspace: JointWorkspace, kernel: Kernel, rows: np.ndarray, variance: np.ndarray, tolerance: float
     ) -> None:
         self.workspace, self.operator, self.tolerance = workspace, workspace.operator, tolerance
+        self._of = kernel, rows, variance
         self.arrays = workspace.arrays(kernel)
         self.fields = [
             CentredField(term, term.field(kernel), float(np.exp(numbers[2])), self.operator.vector(scale[:, None]))
@@ -182,6 +194,11 @@ class JointSystem:
         self.condition = (max(one.field.condition / one.field.s for one in self.fields) + largest) * max(
             one.field.s for one in self.fields
         )
+
+    def is_of(self, kernel: Kernel, rows: np.ndarray, variance: np.ndarray) -> bool:
+        """Tell whether this is the system of a kernel and sites."""
+        own, *sites = self._of
+        return own is kernel and all(map(np.array_equal, sites, (rows, variance)))
 
     # ------------------------------------------------ the fields side by side, as one block of K N rows
 
