@@ -103,11 +103,18 @@ class Field(NamedTuple):
         upper = self.spectrum.upper
         if upper > _OF_WALKS:
             return 0.0
-        x = np.linspace(min((1.0 - share) * self._mean(self._nodes), upper), upper, _LIFTED_AT)
+        x = np.linspace(self._first(share), upper, _LIFTED_AT)
         shapes = (1.0 + x / self.c) ** self.nu * (1.0 + np.outer(_LIFTS, 1.0 - x / upper))
         steps = np.sqrt(shapes.max(axis=1) / shapes.min(axis=1))
         passes = steps * (self.nu + (_LIFTS > 0))
         return float(_LIFTS[np.argmax(passes <= _NEARLY_BEST * passes.min())])
+
+    def least(self, share: float) -> float:
+        """Return the smallest eigenvalue that D^-1 B is expected to have, by where those of Delta begin in `lift`."""
+        return (1.0 + self._first(share) / self.c) ** self.nu / (self.s * self.mean_eigenvalue())
+
+    def _first(self, share: float) -> float:
+        return min((1.0 - share) * self._mean(self._nodes), self.spectrum.upper)
 
     def log_det(self) -> tuple[float, float]:
         """Return log det Q and its standard error, from the density of eigenvalues."""

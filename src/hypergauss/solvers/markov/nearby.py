@@ -84,7 +84,12 @@ class Ground:
     @cached_property
     def lift(self) -> float:
         """The number b q of the preconditioner."""
-        return self.free * self.field.lift(float((self.free / (self.free + self.precision)).mean()))
+        return self.free * self.field.lift(self.share)
+
+    @cached_property
+    def share(self) -> float:
+        """The mean of q / (q + w)."""
+        return float((self.free / (self.free + self.precision)).mean())
 
     def condition(self, members: np.ndarray | slice) -> float:
         """Return 1 / l, l the Rayleigh quotient of D^-1 B at the smoothest function t = sqrt(degree), Q t = t / s.

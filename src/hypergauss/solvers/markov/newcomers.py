@@ -20,8 +20,9 @@ eigenvalue of D^-1 B+ they are at most
 
 products of what both leave, so that two digits of each give four. h is at most ((c + 1) / c)^nu / (s D). Smooth
 functions have the smallest eigenvalues, and l is taken for what the smoothest has of it, on all vertices or around the
-new ones, whichever is smaller. Both systems are solved on the vertices around v, hop by hop further, and on all where
-that is not enough.
+new ones, whichever is smaller; where no part is small enough to begin with, for what `Field.least` expects. Neither is
+a bound from below: how large errors are is measured (docs/theory/growth.md). Both systems are solved on the vertices
+around v, hop by hop further, and on all where that is not enough.
 """
 
 from __future__ import annotations
@@ -174,7 +175,11 @@ class _Search:
                 yield _Found(*last.at(Part(ground, change, wider)))
             hops += max(1, hops // 2)
         whole = Whole(ground, change, lift=0.0)  # few steps are taken there
-        yield from self._going_on(*(self._begun(whole, self._right_sides(whole)) if last is None else last.at(whole)))
+        if last is not None:
+            yield from self._going_on(*last.at(whole))
+        # What a part's solution leaves is far from smooth. Where there is none, walks say more.
+        self._condition = max(self._condition, 1.0 / ground.field.least(ground.share))
+        yield from self._going_on(*self._begun(whole, self._right_sides(whole)))
 
     def _right_sides(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
         """Return r, and unit vectors at the new vertices."""
