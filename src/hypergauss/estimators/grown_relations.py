@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
 from hypergauss import _checks
-from hypergauss.hypergraph import Graph, Hypergraph, assembly
-from hypergauss.hypergraph.names import ByName, locate, plain
+from hypergauss.hypergraph import Graph, Hypergraph
+from hypergauss.hypergraph.names import ByName, plain, unique_index
 
 Relation = Hypergraph | Graph
 #: One relation, or several by name.
@@ -92,13 +93,17 @@ def with_newcomers(H: Relations, memberships: NewMemberships) -> tuple[Relations
 def newcomers_rows(H: Hypergraph, memberships: NewMemberships, cures: Cures = _CURES) -> sp.csr_array:
     """Return the rows r(v, .) of new vertices, shape (m, M), in their order."""
     by_edge, names = _by_edge(H, memberships, cures)
-    found = assembly.of_members(by_edge, names)
-    entries = sp.coo_array(found.incidence)
-    kept = entries.data > 0
-    owner = f"the {H.num_edges:,} hyperedges"
-    columns = locate(H.edges, found.edges, argument="memberships", owner=owner, cure="See `edges`.")
-    places = entries.row[kept], columns[entries.col[kept]]
-    return sp.csr_array((entries.data[kept], places), shape=(len(names), H.num_edges))
+    unique_index(names, of="memberships")  # none of them missing
+    places = np.array([H.edges.get_loc(edge) for edge in by_edge], dtype=np.int64)
+    columns = np.repeat(places, [len(own) for own in by_edge.values()])
+    numbers = dict(zip(names, range(len(names)), strict=True))
+    rows = [numbers[name] for own in by_edge.values() for name in own]
+    weights = np.array([weight for own in by_edge.values() for weight in own.values()], dtype=object)
+    entries = _checks.non_negative_array("weight", weights if len(weights) else np.zeros(0))
+    kept = entries > 0
+    return sp.csr_array(
+        (entries[kept], (np.array(rows, dtype=np.int64)[kept], columns[kept])), (len(names), H.num_edges)
+    )
 
 
 def _joined(H: Relation, memberships: NewMemberships) -> tuple[Hypergraph, list[Any]]:

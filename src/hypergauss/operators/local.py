@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from hypergauss.operators.base import LaplacianOperator
 from hypergauss.operators.ordering import edge_order, order_of
-from hypergauss.operators.threaded import ThreadedMatrix, scaled_sum
+from hypergauss.operators.threaded import ThreadedMatrix, narrow, scaled_sum
 
 
 class LocalLaplacian(LaplacianOperator):
@@ -28,9 +28,9 @@ class LocalLaplacian(LaplacianOperator):
         *,
         dtype: type[np.floating] = np.float64,
     ) -> None:
-        self._sources, self._upper, self._order, self._edges, self._dtype = matrices, upper, order, edges, dtype
-        self._null = null
-        self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in matrices)
+        self._sources = tuple(narrow(matrix) for matrix in matrices)
+        self._upper, self._order, self._edges, self._dtype, self._null = upper, order, edges, dtype, null
+        self._matrices = tuple(ThreadedMatrix(matrix, dtype) for matrix in self._sources)
         self._back = None if order is None else np.argsort(order)
         self._edges_back = None if edges is None else np.argsort(edges)
         # What the last product had between A' and A.
@@ -140,21 +140,14 @@ class LocalLaplacian(LaplacianOperator):
     def leave(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
         return (X if self._back is None else X[self._back]).astype(np.float64, copy=False)
 
-    def onto_edges(self, X: np.ndarray, *, cores: int | None = None, out: np.ndarray | None = None) -> np.ndarray:
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:
         """Return A' X for an inside block: a product is this and `from_edges`."""
-        return self._matrices[1].product(X, cores=cores, out=out)
+        return self._matrices[1].product(X)
 
-    def from_edges(
-        self,
-        Z: np.ndarray,
-        scale: float,
-        *addends: tuple[float, np.ndarray],
-        cores: int | None = None,
-        out: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return scale A Z + c Y + ... for addends (c, Y), an inside block."""
+    def from_edges(self, Z: np.ndarray, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Return A Z, an inside block, put into ``out`` if that is given."""
         self.num_products += Z.shape[1]
-        return self._matrices[0].product(Z, scaled_sum(scale, addends), cores=cores, out=out)
+        return self._matrices[0].product(Z, out=out)
 
     def affine(  # noqa: D102
         self, X: np.ndarray, a: float, b: float, *addends: tuple[float, np.ndarray], out: np.ndarray | None = None

@@ -15,8 +15,10 @@ import scipy.sparse as sp
 
 #: Entries of a block of rows, at most and at least: its results stay in a core's cache while they are worked on.
 _BLOCK_ENTRIES, _FEWEST_ENTRIES = 250_000, 50_000
-#: Products with fewer multiplications than this are done before a thread has woken up.
-_WORTH_A_THREAD = 400_000
+#: So many blocks are not worth a pass that puts them together.
+_FEW_BLOCKS = 4
+#: Products with fewer multiplications than this are done before two threads have woken up and met again.
+_WORTH_A_THREAD = 750_000
 
 #: Works on rows start..stop of a product in place.
 Finish = Callable[[np.ndarray, slice], None]
@@ -38,15 +40,16 @@ class ThreadedMatrix:
     """
 
     def __init__(self, matrix: sp.csr_array, dtype: type[np.floating] = np.float64) -> None:
-        csr = sp.csr_array(matrix, dtype=dtype)
+        csr = narrow(sp.csr_array(matrix, dtype=dtype))
         self.shape: tuple[int, int] = (int(csr.shape[0]), int(csr.shape[1]))
         self.nnz = int(csr.nnz)
         self.dtype = np.dtype(dtype)
+        self._whole = csr
         share = max(-(-self.nnz // num_cores()), _FEWEST_ENTRIES)  # so that no core is without a block
         cuts = np.searchsorted(csr.indptr, np.arange(0, self.nnz, min(_BLOCK_ENTRIES, share))[1:])
         edges = np.unique(np.concatenate([[0], cuts, [self.shape[0]]]))
         self._blocks = [
-            (slice(int(start), int(stop)), _narrow(csr, int(start), int(stop))) for start, stop in pairwise(edges)
+            (slice(int(start), int(stop)), _rows(csr, int(start), int(stop))) for start, stop in pairwise(edges)
         ]
 
     def __matmul__(self, X: np.ndarray) -> np.ndarray:
@@ -57,7 +60,8 @@ class ThreadedMatrix:
         """Return the matrix in another precision."""
         other = copy(self)
         other.dtype = np.dtype(dtype)
-        other._blocks = [(rows, block.astype(dtype)) for rows, block in self._blocks]
+        other._whole = self._whole.astype(dtype)
+        other._blocks = [(rows, _rows(other._whole, rows.start, rows.stop)) for rows, _ in self._blocks]
         return other
 
     def row_lengths(self) -> np.ndarray:
@@ -78,23 +82,32 @@ class ThreadedMatrix:
         those that it is about to write.
         """
         shape = (self.shape[0], X.shape[1])
-        if out is None or out.shape != shape or out.dtype != self.dtype:
+        in_threads = len(self._blocks) > 1 and cores != 1 and self.nnz * X.shape[1] >= _WORTH_A_THREAD
+        fits = out is not None and out.shape == shape and out.dtype == self.dtype
+        if not (in_threads or fits) and self.nnz <= _BLOCK_ENTRIES * _FEW_BLOCKS:
+            return _finished(self._whole, X, finish, slice(0, self.shape[0]))
+        if out is None or not fits:
             out = np.empty(shape, dtype=self.dtype)
 
         def work(block: tuple[slice, sp.csr_array]) -> None:
             rows, matrix = block
-            # SciPy's kernel for one vector is quicker than its kernel for a block of one.
-            part = (matrix @ X[:, 0])[:, None] if X.shape[1] == 1 else matrix @ X
-            if finish is not None:
-                finish(part, rows)
-            out[rows] = part
+            out[rows] = _finished(matrix, X, finish, rows)
 
-        if len(self._blocks) == 1 or cores == 1 or self.nnz * X.shape[1] < _WORTH_A_THREAD:
+        if in_threads:
+            list(threads(cores or num_cores()).map(work, self._blocks))
+        else:
             for block in self._blocks:
                 work(block)
-        else:
-            list(threads(cores or num_cores()).map(work, self._blocks))
         return out
+
+
+def _finished(matrix: sp.csr_array, X: np.ndarray, finish: Finish | None, rows: slice) -> np.ndarray:
+    """Return some rows of a product."""
+    # SciPy's kernel for one vector is quicker than its kernel for a block of one.
+    part = (matrix @ X[:, 0])[:, None] if X.shape[1] == 1 else matrix @ X
+    if finish is not None:
+        finish(part, rows)
+    return part
 
 
 def scaled_sum(scale: float, addends: Sequence[tuple[float, np.ndarray]]) -> Finish:
@@ -130,10 +143,15 @@ def num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _narrow(csr: sp.csr_array, start: int, stop: int) -> sp.csr_array:
-    """Return some rows with 32-bit indices where they fit: a quarter less to read."""
+def narrow(csr: sp.csr_array) -> sp.csr_array:
+    """Return a matrix with 32-bit indices where they fit: a quarter less to read. The entries are the same memory."""
+    index = np.int32 if max(csr.shape[1], csr.nnz) < 2**31 else np.int64
+    indices, indptr = (array.astype(index, copy=False) for array in (csr.indices, csr.indptr))
+    return sp.csr_array((csr.data, indices, indptr), shape=csr.shape)
+
+
+def _rows(csr: sp.csr_array, start: int, stop: int) -> sp.csr_array:
+    """Return some rows, in the same memory."""
     first, last = int(csr.indptr[start]), int(csr.indptr[stop])
-    index = np.int32 if max(csr.shape[1], last - first) < 2**31 else np.int64
-    indptr = (csr.indptr[start : stop + 1] - first).astype(index)
-    indices = csr.indices[first:last].astype(index)
-    return sp.csr_array((csr.data[first:last], indices, indptr), shape=(stop - start, csr.shape[1]))
+    indptr = csr.indptr[start : stop + 1] - csr.indptr[start]
+    return sp.csr_array((csr.data[first:last], csr.indices[first:last], indptr), shape=(stop - start, csr.shape[1]))

@@ -79,6 +79,22 @@ def test_means_weights_covariances_and_leave_one_out_are_the_dense_ones(name):
     assert np.allclose(markov.dual_weights(), dense.dual_weights(), atol=1e-7)
 
 
+def test_what_features_take_is_solved_for_once_for_all_that_have_the_same_sites():
+    model, observations = problem("everything", SIZE, 1)
+    sites, everywhere = observations.sites(model.noise_variance), np.arange(SIZE)
+    solver = solver_for(model.kernel, sites.rows, TIGHT)
+    dense = solver_for(model.kernel, sites.rows, "dense")
+    others = [sites, sites._replace(mean=1.0 - sites.mean), sites._replace(variance=2.0 * sites.variance)]
+    counts = [solver.workspace.num_products]
+    for own in others:
+        found = solver.posterior(model.prior(), own).mean(everywhere)
+        assert np.abs(found - dense.posterior(model.prior(), own).mean(everywhere)).max() < 1e-8
+        counts.append(solver.workspace.num_products)
+    first, again, other_noise = np.diff(counts)
+    assert again < 0.3 * first
+    assert other_noise > 2 * again
+
+
 @each
 def test_leave_one_out_is_the_dense_one(name):
     """Of no more sites than draws by a solve each; of many the share of noise and its complement come from draws."""

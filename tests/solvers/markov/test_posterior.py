@@ -3,11 +3,15 @@
 import numpy as np
 import pytest
 
+from hypergauss import Spectrum
+from hypergauss.datasets import make_planted_hypergraph
 from hypergauss.exceptions import ConvergenceError
-from hypergauss.solvers import solver_for
+from hypergauss.kernels import Matern
+from hypergauss.solvers import Prior, solver_for
 from hypergauss.solvers.markov import Markov, MarkovSolver
 from hypergauss.solvers.markov.field import Field
 from hypergauss.solvers.sites import Sites
+from hypergauss.spectrum import zhou_laplacian
 from tests.solvers.markov.problems import case
 
 SIZE = 800
@@ -99,6 +103,29 @@ def test_one_more_measurement_is_as_exact_where_it_is_as_all_of_them_are():
     expected = solver_for(own.model.kernel, sites.rows, "dense").posterior(prior, sites).mean(everywhere)
     found = MarkovSolver(own.model.kernel, sites.rows).posterior(prior, sites, start=before).mean(everywhere)
     assert np.abs(found - expected).max() < 1e-6 * sites.mean.std()
+
+
+@pytest.mark.parametrize("nu", [1, 2, 3])
+@pytest.mark.parametrize("new", [0, 7, 1499], ids=["an isolated vertex", "a measured one", "another"])
+def test_one_more_measurement_is_met_from_where_it_is(nu, new):
+    H = make_planted_hypergraph(1500, 1200, random_state=3).hypergraph.without(vertices=[0])
+    H = H.with_vertices([0, *H.vertices])
+    kernel = Matern(Spectrum.matrix_free(H), nu, lengthscale=4.0, fixed=("nu",))
+    rng, rows = np.random.default_rng(0), np.arange(7, 1499, 5)
+    prior, y = Prior(kernel, np.array([0.5])), rng.standard_normal((len(rows), 1))
+    before = MarkovSolver(kernel, rows).posterior(prior, Sites(rows, y, np.full(len(rows), 0.2)))
+    further = np.append(rows, new) if new not in rows else rows
+    values = np.vstack([y, [[4.0]]])[: len(further)]
+    values[further == new] = 4.0
+    sites = Sites(further, values, np.full(len(further), 0.2))
+    solver = MarkovSolver(kernel, further)
+    found = solver.resumed(prior, sites, before, np.arange(1500)).mean(np.arange(1500))
+    field, W = Field.of(kernel), np.zeros((1500, 1))
+    Q = np.linalg.matrix_power(np.eye(1500) + zhou_laplacian(H).dense() / field.c, nu) / field.s
+    targets = np.zeros((1500, 1))
+    W[further], targets[further] = 5.0, values - 0.5
+    expected = 0.5 + np.linalg.solve(Q + np.diag(W[:, 0]), W * targets)
+    assert np.abs(found - expected).max() < 1e-6 * values.std()
 
 
 def test_nothing_is_estimated_that_was_not_asked_for():

@@ -33,7 +33,7 @@ def log_determinant(system: System) -> Probes:
     # As many probes as vertices are all unit vectors, and leave nothing to chance.
     signs = operator.vector(np.sqrt(N) * np.eye(N)) if count >= N else operator.signs(count, options.generator(2))
     root = np.sqrt(system.diagonal)
-    solution = system.solve(operator.settle(root * signs))
+    solution = system.solve(operator.settle(root * signs), by_diagonal=True)
     by_probe, missing = log_forms(solution, np.full(signs.shape[1], float(N)))
     spread = 0.0 if count >= N else float(by_probe.std(ddof=1) / np.sqrt(len(by_probe)))
     log_det, of_density = system.field.log_det()

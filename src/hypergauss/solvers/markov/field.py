@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 import numpy as np
+from scipy.special import comb
 
 from hypergauss import parameters
 from hypergauss.kernels import Kernel, Matern, SpectralKernel, Standardised, Sum
@@ -26,6 +27,10 @@ from hypergauss.spectrum import MatrixFreeSpectrum, Spectrum
 SMOOTHNESSES = (2, 1, 3)
 #: What c is added to where steps are taken in its logarithm: an eigenvalue below which directions are few.
 _LOW = 0.05
+#: What `Field.lift` chooses from, at how many numbers it looks, and by how much more than the best it takes.
+_LIFTS, _LIFTED_AT, _NEARLY_BEST = np.append(0.0, np.geomspace(0.5, 64.0, 29)), 65, 1.1
+#: The largest eigenvalue that a normalised Laplacian can have.
+_OF_WALKS = 2.0
 #: How far a nu may be from a whole number that it was meant to be.
 _ROUNDING = 1e-9
 
@@ -60,6 +65,11 @@ class Field(NamedTuple):
             X = operator.affine(X, 1.0 / self.c, 1.0)
         return X
 
+    def in_adjacency(self) -> np.ndarray:
+        """Return p_0, ..., p_nu with Q = sum of p_j (I - Delta)^j: binom(nu, j) (1 + 1 / c)^(nu - j) (-1 / c)^j / s."""
+        j = np.arange(self.nu + 1)
+        return comb(self.nu, j) * (1.0 + 1.0 / self.c) ** (self.nu - j) * (-1.0 / self.c) ** j / self.s
+
     def in_log_c(self, operator: LaplacianOperator, X: Block) -> Block:
         """Return (dQ / dlog c) X for an inside block."""
         return self.powers(operator, operator.affine(X, -self.nu / (self.c * self.s), 0.0), self.nu - 1)
@@ -77,6 +87,34 @@ class Field(NamedTuple):
     def mean_eigenvalue(self) -> float:
         """Return the mean eigenvalue of Q, over a diagonal of which conjugate gradients hardly need to know more."""
         return self._mean((1.0 + self._nodes / self.c) ** self.nu) / self.s
+
+    def lift(self, share: float) -> float:
+        r"""Return b of the preconditioner D^-1 + b q D^-1 (I - Delta / u) D^-1, D = q + W, u the largest eigenvalue.
+
+        Conjugate gradients take the longest for what is smooth and small where W is large. Were W infinite there, walks
+        would end there, a share 1 - ``share`` of their steps, and eigenvalues of Delta begin at that share of their
+        mean l. So b makes, with the fewest passes over the incidences,
+
+            (1 + x / c)^nu (1 + b (1 - x / u)),    (1 - share) l <= x <= u,
+
+        even: there are some sqrt(its largest by its smallest) steps of nu products and, unless b = 0, another one. Of
+        all b that are nearly as good it is the smallest; and b = 0 for Laplacians that are no walk's.
+        """
+        upper = self.spectrum.upper
+        if upper > _OF_WALKS:
+            return 0.0
+        x = np.linspace(self._first(share), upper, _LIFTED_AT)
+        shapes = (1.0 + x / self.c) ** self.nu * (1.0 + np.outer(_LIFTS, 1.0 - x / upper))
+        steps = np.sqrt(shapes.max(axis=1) / shapes.min(axis=1))
+        passes = steps * (self.nu + (_LIFTS > 0))
+        return float(_LIFTS[np.argmax(passes <= _NEARLY_BEST * passes.min())])
+
+    def least(self, share: float) -> float:
+        """Return the smallest eigenvalue that D^-1 B is expected to have, by where those of Delta begin in `lift`."""
+        return (1.0 + self._first(share) / self.c) ** self.nu / (self.s * self.mean_eigenvalue())
+
+    def _first(self, share: float) -> float:
+        return min((1.0 - share) * self._mean(self._nodes), self.spectrum.upper)
 
     def log_det(self) -> tuple[float, float]:
         """Return log det Q and its standard error, from the density of eigenvalues."""

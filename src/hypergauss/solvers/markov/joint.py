@@ -55,6 +55,17 @@ class JointWorkspace:
         self.noises = {id(operator): FieldNoise(operator) for operator in self.parts.operators}
         self.features = self.operator.vector(self.parts.features) if self.parts.features.shape[1] else None
         self._latest: tuple[Kernel | None, Arrays | None] = (None, None)
+        self._systems: dict[float, JointSystem] = {}
+
+    def system(self, kernel: Kernel, rows: np.ndarray, variance: np.ndarray, tolerance: float) -> JointSystem:
+        """Return B for a kernel and sites: the latest if it is of the same, as for classes, whose labels alone differ.
+
+        What features take, a column each, is then solved for once for all of them.
+        """
+        held = self._systems.get(tolerance)
+        if held is None or not held.is_of(kernel, rows, variance):
+            held = self._systems[tolerance] = JointSystem(self, kernel, rows, variance, tolerance)
+        return held
 
     def arrays(self, kernel: Kernel) -> Arrays:
         """Return what a kernel's hyperparameters set; of the latest one that is known."""
@@ -91,6 +102,11 @@ class CentredField(NamedTuple):
         operator, u = self.term.operator, self.term.direction
         image = operator.leave(self.field.product(operator, operator.enter(X)))
         return image if u is None else image + u @ (self.stiffness * (u.T @ X))
+
+    def lifted(self, X: Block, lift: float) -> Block:
+        """Return lift (I - Delta / u) X for an outside block, u the largest eigenvalue (see `Field.lift`)."""
+        operator = self.term.operator
+        return operator.leave(operator.affine(operator.enter(X), -lift / operator.upper, lift))
 
     def log_det(self) -> tuple[float, float]:
         """Return log det Q and its standard error."""
@@ -158,6 +174,7 @@ class JointSystem:
         self, workspace: JointWorkspace, kernel: Kernel, rows: np.ndarray, variance: np.ndarray, tolerance: float
     ) -> None:
         self.workspace, self.operator, self.tolerance = workspace, workspace.operator, tolerance
+        self._of = kernel, rows, variance
         self.arrays = workspace.arrays(kernel)
         self.fields = [
             CentredField(term, term.field(kernel), float(np.exp(numbers[2])), self.operator.vector(scale[:, None]))
@@ -177,6 +194,11 @@ class JointSystem:
         self.condition = (max(one.field.condition / one.field.s for one in self.fields) + largest) * max(
             one.field.s for one in self.fields
         )
+
+    def is_of(self, kernel: Kernel, rows: np.ndarray, variance: np.ndarray) -> bool:
+        """Tell whether this is the system of a kernel and sites."""
+        own, *sites = self._of
+        return own is kernel and all(map(np.array_equal, sites, (rows, variance)))
 
     # ------------------------------------------------ the fields side by side, as one block of K N rows
 
@@ -201,7 +223,23 @@ class JointSystem:
         pulled = self.precision * self.seen(parts)
         return self._join([one.product(g) + one.scale * pulled for one, g in zip(self.fields, parts, strict=True)])
 
+    @cached_property
+    def _lifts(self) -> list[float]:
+        """The number b_k q_k of each field, from the mean of the diagonal of q_k P^-1."""
+        at_sites = self.precision / (1.0 + self.precision * self._ease)
+        shares = [(1.0 - one.scale**2 / q * at_sites).mean() for one, q in zip(self.fields, self._stiff, strict=True)]
+        known = zip(self.fields, self._stiff, self.operator.fetch(shares), strict=True)
+        return [q * one.field.lift(float(share)) for one, q, share in known]
+
     def _precondition(self, X: Block) -> Block:
+        """Return (P^-1 + P^-1 blockdiag(b_k q_k (I - Delta_k / u_k)) P^-1) X, as for one field (`system`)."""
+        by_diagonal = self._by_diagonal(X)
+        if not any(self._lifts):
+            return by_diagonal
+        parts = zip(self.fields, self._split(by_diagonal), self._lifts, strict=True)
+        return self._by_diagonal(X + self._join([one.lifted(g, lift) for one, g, lift in parts]))
+
+    def _by_diagonal(self, X: Block) -> Block:
         """Return P^-1 X, P = diag(q_k) + T' W T, by Sherman and Morrison at each vertex."""
         parts = [g / q for g, q in zip(self._split(X), self._stiff, strict=True)]
         pulled = self.precision / (1.0 + self.precision * self._ease) * self.seen(parts)
@@ -224,7 +262,9 @@ class JointSystem:
         begin = None if start is None else self._join(start)
         return self._split(self._solved(self._join(parts), tolerance, begin).x)
 
-    def _solved(self, rhs: Block, tolerance: float | None = None, start: Block | None = None) -> Solution:
+    def _solved(
+        self, rhs: Block, tolerance: float | None = None, start: Block | None = None, *, by_diagonal: bool = False
+    ) -> Solution:
         tolerance = self.tolerance if tolerance is None else max(tolerance, self.tolerance)
         rhs = self.operator.settle(rhs)
         found = conjugate_gradients(
@@ -232,7 +272,7 @@ class JointSystem:
             rhs,
             tolerance=tolerance,
             max_iterations=self.workspace.options.max_iterations,
-            precondition=self._precondition,
+            precondition=self._by_diagonal if by_diagonal else self._precondition,
             start=start,
             blocks=self.operator,
         )
@@ -333,7 +373,7 @@ class JointSystem:
         else:
             parts = [operator.signs(count, rng) for _ in range(K)]
         coloured = operator.settle(self._coloured(self._join(parts)))
-        solution = self._solved(coloured)
+        solution = self._solved(coloured, by_diagonal=True)
         by_probe, missing = log_forms(solution, np.full(count, float(size)))
         spread = 0.0 if count >= size else float(by_probe.std(ddof=1) / np.sqrt(count))
         of_prior = [one.log_det() for one in self.fields]
@@ -343,7 +383,7 @@ class JointSystem:
         if self.has_features:
             value += float(np.linalg.slogdet(self.reduced)[1])
         error = float(np.sqrt(max(spread, missing) ** 2 + sum(error**2 for _, error in of_prior)))
-        preconditioned = self._split(operator.settle(self._precondition(coloured)))
+        preconditioned = self._split(operator.settle(self._by_diagonal(coloured)))
         return JointProbes(self._split(solution.x), preconditioned, Estimate(value, error))
 
 

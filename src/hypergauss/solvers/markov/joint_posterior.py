@@ -60,16 +60,16 @@ class JointPosterior(PathwisePosterior[JointWorkspace]):
             parts.append(self._operator.array(found, at_sites).T)
         return np.vstack(parts) if parts else np.zeros((0, len(at_sites)))
 
-    def _make(self, tolerance: float) -> JointSystem:
-        return JointSystem(self.workspace, self.prior.kernel, self.sites.rows, self.sites.variance, tolerance)
+    def _shared(self, tolerance: float) -> JointSystem:
+        return self.workspace.system(self.prior.kernel, self.sites.rows, self.sites.variance, tolerance)
 
     @cached_property
     def _system(self) -> JointSystem:
-        return self._make(_MARGIN * self.options.tolerance)
+        return self._shared(_MARGIN * self.options.tolerance)
 
     @cached_property
     def _loose_system(self) -> JointSystem:
-        return self._make(self.options.sample_tolerance)
+        return self._shared(self.options.sample_tolerance)
 
     @cached_property
     def _mean(self) -> np.ndarray:
@@ -84,7 +84,8 @@ class JointPosterior(PathwisePosterior[JointWorkspace]):
     def _estimate(self) -> Estimate:
         targets = self.sites.mean - self.prior.mean
         quadratic = float((targets * self.dual_weights()).sum())
-        system = self._make(self.options.probe_tolerance)
+        of_probes = self.options.probe_tolerance
+        system = JointSystem(self.workspace, self.prior.kernel, self.sites.rows, self.sites.variance, of_probes)
         whole = self.sites._replace(variance=self.sites.variance + system.arrays.own[self.sites.rows])
         return log_evidence(whole, quadratic, system.log_determinant().log_det, targets.shape[1])
 

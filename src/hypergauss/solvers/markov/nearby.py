@@ -22,9 +22,19 @@ _FAR_TOO_MANY = 4.0
 
 
 class Known(NamedTuple):
-    """W, D^-1 and what the mean that is known left of its own system, shape (n, L), at some vertices and new ones."""
+    """What is known at some vertices and new ones.
 
-    precision: np.ndarray
+    Attributes
+    ----------
+    own : array, shape (n, 1)
+        What B has in I, p_0 + W (`Field.in_adjacency`).
+    inverse : array, shape (n, 1)
+        D^-1.
+    left : array, shape (n, L)
+        What the mean that is known left of its own system.
+    """
+
+    own: np.ndarray
     inverse: np.ndarray
     left: np.ndarray
 
@@ -71,6 +81,16 @@ class Ground:
         left = precision * (y - x) - powers.pop() / field.s
         return cls(operator, field, precision, field.mean_eigenvalue(), powers, left, prior.mean)
 
+    @cached_property
+    def lift(self) -> float:
+        """The number b q of the preconditioner."""
+        return self.free * self.field.lift(self.share)
+
+    @cached_property
+    def share(self) -> float:
+        """The mean of q / (q + w)."""
+        return float((self.free / (self.free + self.precision)).mean())
+
     def condition(self, members: np.ndarray | slice) -> float:
         """Return 1 / l, l the Rayleigh quotient of D^-1 B at the smoothest function t = sqrt(degree), Q t = t / s.
 
@@ -92,7 +112,7 @@ class Ground:
         precision, left = (
             np.vstack([block[members], np.zeros((num_new, block.shape[1]))]) for block in (self.precision, self.left)
         )
-        return Known(precision, 1.0 / (self.free + precision), left)
+        return Known(self.field.in_adjacency()[0] + precision, 1.0 / (self.free + precision), left)
 
     def known_everywhere(self, num_new: int) -> Known:
         """Return what is known at all vertices, and at new ones; kept for the next that are as many."""
@@ -180,10 +200,10 @@ class Hops:
             growth = self._sizes[-1] / max(self._sizes[-2], 1) if len(self._sizes) > 1 else 1.0
             if self._sizes[-1] * growth > _FAR_TOO_MANY * most:
                 return None
-            edges = _met(self._A[self._within[-1]])
+            edges = _met(self._A, self._within[-1])
             if self._entries(self._transpose, edges) > _FAR_TOO_MANY * most:  # members are met several times
                 return None
-            self._within.append(_met(self._transpose[edges]))  # each is a member of its own
+            self._within.append(_met(self._transpose, edges))  # each is a member of its own
             self._sizes.append(self._entries(self._A, self._within[-1]))
         return self._within[hops] if self._sizes[hops] <= most else None
 
@@ -192,16 +212,18 @@ class Hops:
         return int((matrix.indptr[rows + 1] - matrix.indptr[rows]).sum())
 
 
-def _met(rows: sp.csr_array) -> np.ndarray:
-    """Return which columns have entries, in order."""
-    is_met = np.zeros(rows.shape[1], dtype=bool)
-    is_met[rows.indices] = True
+def _met(matrix: sp.csr_array, rows: np.ndarray) -> np.ndarray:
+    """Return which columns have entries in some rows, in order."""
+    starts, counts = matrix.indptr[rows], matrix.indptr[rows + 1] - matrix.indptr[rows]
+    before = np.cumsum(counts) - counts
+    is_met = np.zeros(matrix.shape[1], dtype=bool)
+    is_met[matrix.indices[np.repeat(starts - before, counts) + np.arange(counts.sum())]] = True
     return np.flatnonzero(is_met)
 
 
 def _on_met(rows: sp.csr_array) -> tuple[np.ndarray, sp.csr_array]:
     """Return which columns have entries, and the matrix on these alone."""
-    met = _met(rows)
+    met = np.unique(rows.indices)
     place = np.empty(rows.shape[1], dtype=rows.indices.dtype)
     place[met] = np.arange(len(met))
     return met, sp.csr_array((rows.data, place[rows.indices], rows.indptr), shape=(rows.shape[0], len(met)))

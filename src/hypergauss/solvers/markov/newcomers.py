@@ -20,8 +20,9 @@ eigenvalue of D^-1 B+ they are at most
 
 products of what both leave, so that two digits of each give four. h is at most ((c + 1) / c)^nu / (s D). Smooth
 functions have the smallest eigenvalues, and l is taken for what the smoothest has of it, on all vertices or around the
-new ones, whichever is smaller. Both systems are solved on the vertices around v, hop by hop further, and on all where
-that is not enough.
+new ones, whichever is smaller; where no part is small enough to begin with, for what `Field.least` expects. Neither is
+a bound from below: how large errors are is measured (docs/theory/growth.md). Both systems are solved on the vertices
+around v, hop by hop further, and on all where that is not enough.
 """
 
 from __future__ import annotations
@@ -67,33 +68,29 @@ class _OnPart(NamedTuple):
             yield Descent(place, x, left)
 
 
-class _Found(NamedTuple):
-    """Approximations d and g, and exactly what they leave, on some vertices outside of which g leaves nothing."""
+class _Found:
+    """Approximations d and g, and exactly what they leave, on some vertices outside of which g leaves nothing.
 
-    d: np.ndarray
-    g: np.ndarray
-    of_d: np.ndarray
-    of_g: np.ndarray
-    inverse: np.ndarray
+    It is of what two descents have come to, and is to be asked before they go on.
+    """
 
-    @classmethod
-    def of(cls, of_d: Descent, of_g: Descent) -> _Found:
-        """Return what two descents have come to, and come to as they go on."""
-        return cls(of_d.x, of_g.x, of_d.left, of_g.left, of_d.place.inverse)
+    def __init__(self, of_d: Descent, of_g: Descent) -> None:
+        self._d, self._g = of_d, of_g
 
-    @property
+    @cached_property
     def variance(self) -> tuple[np.ndarray, np.ndarray]:
         """Variances, shape (m,), and bounds of their errors but for the condition."""
-        m = self.g.shape[1]
-        squares = inner(self.of_g, self.inverse * self.of_g)
-        return np.diagonal(self.g[-m:]) + inner(self.g, self.of_g) + squares, squares
+        g, left = self._g.x, self._g.left
+        squares = inner(left, self._g.place.inverse * left)
+        return np.diagonal(g[-g.shape[1] :]) + inner(g, left) + squares, squares
 
-    @property
+    @cached_property
     def shift(self) -> tuple[np.ndarray, np.ndarray]:
         """How far means are from the prior's, shape (m, L), and bounds of their errors but for the condition."""
-        scaled, m = self.inverse * self.of_d, self.g.shape[1]
-        found = self.d[-m:] + self.g.T @ self.of_d + self.of_g.T @ scaled
-        return found, np.sqrt(np.outer(self.variance[1], inner(self.of_d, scaled)))
+        g, left = self._g.x, self._d.left
+        scaled = self._d.place.inverse * left
+        found = self._d.x[-g.shape[1] :] + g.T @ left + self._g.left.T @ scaled
+        return found, np.sqrt(np.outer(self.variance[1], inner(left, scaled)))
 
 
 class Newcomers:
@@ -175,10 +172,14 @@ class _Search:
             if wider is not None:
                 if len(wider) == len(members):  # there is no more
                     yield from self._going_on(*systems)
-                yield _Found.of(*last.at(Part(ground, change, wider)))
+                yield _Found(*last.at(Part(ground, change, wider)))
             hops += max(1, hops // 2)
-        whole = Whole(ground, change)
-        yield from self._going_on(*(self._begun(whole, self._right_sides(whole)) if last is None else last.at(whole)))
+        whole = Whole(ground, change, lift=0.0)  # few steps are taken there
+        if last is not None:
+            yield from self._going_on(*last.at(whole))
+        # What a part's solution leaves is far from smooth. Where there is none, walks say more.
+        self._condition = max(self._condition, 1.0 / ground.field.least(ground.share))
+        yield from self._going_on(*self._begun(whole, self._right_sides(whole)))
 
     def _right_sides(self, place: Place) -> tuple[np.ndarray, np.ndarray]:
         """Return r, and unit vectors at the new vertices."""
@@ -191,13 +192,20 @@ class _Search:
         return tuple(Descent(place, np.zeros_like(side), side.copy()) for side in sides)
 
     def _going_on(self, of_d: Descent, of_g: Descent) -> Iterator[_Found]:
-        """Yield what each step of conjugate gradients comes to; of the system of means while these are asked for."""
-        found = _Found.of(of_d, of_g)
-        yield found
+        """Yield what each step of conjugate gradients comes to; of the system of means while these are asked for.
+
+        One more step is often enough, and D^-1 alone makes that the cheapest.
+        """
+        yield _Found(of_d, of_g)
+        of_g.advance()
+        yield _Found(of_d, of_g)
+        if isinstance(of_g.place, Whole):
+            whole = Whole(self.ground, self.change, self.ground.lift)
+            of_d, of_g = (Descent(whole, descent.x, descent.left) for descent in (of_d, of_g))
         for _ in range(self.options.max_iterations):
-            for descent in (of_g, of_d) if self.wants_means else (of_g,):
+            for descent in (of_d, of_g) if self.wants_means else (of_g,):
                 descent.advance()
-                yield found
+                yield _Found(of_d, of_g)
         raise ConvergenceError(
             f"Predictions of new vertices did not settle within {self.options.max_iterations} steps. Likely cause: a "
             "lengthscale so large, or a noise variance so small beside the kernel's, that systems are ill-conditioned. "

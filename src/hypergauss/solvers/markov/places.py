@@ -10,7 +10,6 @@ On the vertices within some hops products read but their memberships; on all ver
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +20,7 @@ from hypergauss.solvers.markov.nearby import MOST_SOLVED, Change, Ground, Hops, 
 #: Residuals that are this small beside the largest are not felt, others are met where they are if so few.
 _FELT, _FEW = 1e-3, 50
 #: Hops around these, and the relative residual of what is found there.
-_HOPS, _NEARLY = 3, 0.002
+_HOPS, _NEARLY = 3, 5e-4
 
 
 class Place(ABC):
@@ -33,24 +32,58 @@ class Place(ABC):
         Where the members of the hyperedges that are joined stand here.
     """
 
-    def __init__(self, ground: Ground, change: Change, spots: np.ndarray, known: Known) -> None:
+    def __init__(self, ground: Ground, change: Change, spots: np.ndarray, known: Known, lift: float) -> None:
         self.field, self.change, self.spots = ground.field, change, spots
-        self.precision, self.inverse, self.left = known
+        self.own, self.inverse, self.left = known
+        self._steps, self._lift = ground.field.in_adjacency()[1:], lift
 
     @abstractmethod
-    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-        """Return M+ X, put into ``out`` if that is given, which may be X."""
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:
+        """Return A+' X, at the hyperedges that any of these vertices are in."""
+
+    @abstractmethod
+    def from_edges(self, Z: np.ndarray) -> np.ndarray:
+        """Return A+ Z, in place of which there may be something else then."""
+
+    def precondition(self, R: np.ndarray) -> np.ndarray:
+        """Return (D^-1 + b q D^-1 A+ A+' D^-1) R (see `system`)."""
+        found = self.inverse * R
+        if self._lift:
+            further = self.from_edges(self.onto_edges(found))
+            further *= self._lift
+            further += R
+            found = np.multiply(self.inverse, further, out=further)
+        return found
+
+    def power(self, X: np.ndarray) -> np.ndarray:
+        """Return M+ X."""
+        image = self.from_edges(self.onto_edges(X))
+        image /= -self.field.c
+        image += (1.0 + 1.0 / self.field.c) * X
+        return image
 
     def product(self, X: np.ndarray) -> np.ndarray:
         """Return B+ X."""
-        return self._product(X, self.power(X))
+        return self.product_by(self.onto_edges(X), X)
 
-    def _product(self, X: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return B+ X from M+ X, in its place."""
-        for _ in range(self.field.nu - 1):
-            image = self.power(image, out=image)
-        image /= self.field.s
-        image += self.precision * X
+    def product_by(self, Z: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Return B+ X from Z = A+' X, in place of which there is something else then.
+
+        It is (p_0 + W) X + A+ (p_1 Z + G (p_2 Z + ...)), G = A+' A+: 2 nu passes over the incidences, and few others.
+        """
+        *steps, last = self._steps
+        if not steps:
+            Z *= last
+            return self._joined(Z, X)
+        inner = last * Z
+        for step in reversed(steps):
+            inner = self.onto_edges(self.from_edges(inner))
+            inner += step * Z
+        return self._joined(inner, X)
+
+    def _joined(self, Z: np.ndarray, X: np.ndarray) -> np.ndarray:
+        image = self.from_edges(Z)
+        image += self.own * X
         return image
 
     def leftover(self, powers: list[np.ndarray]) -> np.ndarray:
@@ -73,22 +106,16 @@ class Part(Place):
 
     def __init__(self, ground: Ground, change: Change, members: np.ndarray) -> None:
         N, m = ground.operator.size, change.num_new
-        super().__init__(ground, change, np.searchsorted(members, change.members), ground.known(members, m))
+        spots = np.searchsorted(members, change.members)
+        super().__init__(ground, change, spots, ground.known(members, m), ground.lift)
         self.members = np.append(members, np.arange(N, N + m))
         self.edges, self._rows = _grown(ground.operator.parts[0][0][members], change)
+        self._columns = self._rows.T
 
-    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
-        c = self.field.c
-        image = self.from_edges(self.onto_edges(X))
-        image /= -c
-        return np.add(image, (1.0 + 1.0 / c) * X, out=image if out is None else out)
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
+        return _by_columns(self._columns, X)
 
-    def onto_edges(self, X: np.ndarray) -> np.ndarray:
-        """Return A+' X at the hyperedges that any of these vertices are in."""
-        return _by_columns(self._rows.T, X)
-
-    def from_edges(self, Z: np.ndarray) -> np.ndarray:
-        """Return A+ Z."""
+    def from_edges(self, Z: np.ndarray) -> np.ndarray:  # noqa: D102
         return _by_columns(self._rows, Z)
 
     def within(self, place: Place) -> np.ndarray:
@@ -99,33 +126,29 @@ class Part(Place):
 class Whole(Place):
     """B+ on all vertices."""
 
-    def __init__(self, ground: Ground, change: Change) -> None:
-        super().__init__(ground, change, change.members, ground.known_everywhere(change.num_new))
+    def __init__(self, ground: Ground, change: Change, lift: float) -> None:
+        super().__init__(ground, change, change.members, ground.known_everywhere(change.num_new), lift)
         self._operator = ground.operator
-        # Getting memory anew takes as long as a pass over it, and is what a product would do most.
-        self._spare: np.ndarray | None = None
 
-    def power(self, X: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:  # noqa: D102
-        old, change = len(X) - self.change.num_new, self.change
-        on_edges = self._operator.onto_edges(X[:old], cores=1, out=self._spare)
-        on_edges[change.joined] = change.shrink * on_edges[change.joined] + change.own.T @ X[old:]
-        return self._from_edges(on_edges, X, out)
+    def onto_edges(self, X: np.ndarray) -> np.ndarray:  # noqa: D102
+        old, joined = len(X) - self.change.num_new, self.change.joined
+        on_edges = self._operator.onto_edges(X[:old])
+        on_edges[joined] = self.change.shrink * on_edges[joined] + self.change.own.T @ X[old:]
+        return on_edges
+
+    def from_edges(self, Z: np.ndarray) -> np.ndarray:  # noqa: D102
+        old, joined = self._operator.size, self.change.joined
+        image = np.empty((old + self.change.num_new, Z.shape[1]))
+        image[old:] = self.change.own @ Z[joined]
+        Z[joined] *= self.change.shrink
+        self._operator.from_edges(Z, out=image[:old])
+        return image
 
     def product_from(self, part: Part, of_part: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Return B+ X for what is zero but on a part."""
         on_edges = np.zeros((self._operator.parts[0][1].shape[0], X.shape[1]))
         on_edges[part.edges] = part.onto_edges(of_part)
-        return self._product(X, self._from_edges(on_edges, X, None))
-
-    def _from_edges(self, on_edges: np.ndarray, X: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-        """Return M+ X from A+' X, in the place of which there is something else then."""
-        c, old, joined = self.field.c, len(X) - self.change.num_new, self.change.joined
-        image = np.empty_like(X) if out is None else out
-        image[old:] = (1.0 + 1.0 / c) * X[old:] - (self.change.own @ on_edges[joined]) / c
-        on_edges[joined] *= self.change.shrink
-        self._operator.from_edges(on_edges, -1.0 / c, (1.0 + 1.0 / c, X[:old]), cores=1, out=image[:old])
-        self._spare = on_edges
-        return image
+        return self.product_by(on_edges, X)
 
 
 class Descent:
@@ -136,33 +159,38 @@ class Descent:
 
     def __init__(self, place: Place, x: np.ndarray, left: np.ndarray) -> None:
         self.place, self.x, self.left = place, x, left
+        self._direction: np.ndarray | None = None
+        self._towards: np.ndarray | None = None  # P^-1 r, P^-1 the preconditioner, once it is asked for
+        self._size = self._before = np.ones(1)
 
-    @cached_property
-    def _direction(self) -> np.ndarray:
-        return self.place.inverse * self.left
-
-    @cached_property
-    def _size(self) -> np.ndarray:
-        """The number r' D^-1 r of each column."""
-        return inner(self.left, self._direction)
+    @property
+    def size(self) -> np.ndarray:
+        """The number r' P^-1 r of each column."""
+        if self._towards is None:
+            self._towards = self.place.precondition(self.left)
+            self._size = inner(self.left, self._towards)
+        return self._size
 
     def go_on(self, enough: np.ndarray) -> None:
-        """Take steps until the root of r' D^-1 r of each column is small enough."""
-        while (np.sqrt(self._size) > enough).any():
+        """Take steps until the root of r' P^-1 r of each column is small enough."""
+        while (np.sqrt(self.size) > enough).any():
             self.advance()
 
     def advance(self) -> None:
         """Take a step."""
-        direction, size = self._direction, self._size
+        size, direction = self.size, self._direction
+        assert self._towards is not None
+        if direction is None:
+            direction = self._direction = self._towards
+        else:
+            direction *= size / _positive(self._before)
+            direction += self._towards
         image = self.place.product(direction)
         step = size / _positive(inner(direction, image))
         self.x += step * direction
         image *= step
         self.left -= image
-        towards = np.multiply(self.place.inverse, self.left, out=image)
-        self._size = inner(self.left, towards)
-        direction *= self._size / _positive(size)
-        direction += towards
+        self._before, self._towards = size, None
 
 
 def inner(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -174,10 +202,11 @@ def _positive(squares: np.ndarray) -> np.ndarray:
     return np.where(squares > 0, squares, np.inf)
 
 
-def nearly(ground: Ground) -> np.ndarray | None:
-    """Return nearly B^-1 r, inside, for what is left at few vertices, r = ``ground.left``, or None if these are many.
+def solved(ground: Ground, enough: float, most: int) -> np.ndarray | None:
+    """Return B^-1 r, inside, for what is left at few vertices, r = ``ground.left``, or None if these are many.
 
-    It is the solution on the vertices around them, from which conjugate gradients on all have less far to go.
+    First on the vertices around them, from which conjugate gradients on all have less far to go, until no column leaves
+    more than ``enough``, by its norm.
     """
     size = np.abs(ground.left).max(axis=1)
     felt = np.flatnonzero(size > _FELT * size.max())
@@ -186,12 +215,18 @@ def nearly(ground: Ground) -> np.ndarray | None:
         return None
     members = np.union1d(members, felt)  # those without hyperedges too
     part = Part(ground, Change.none(), members)
-    left = ground.left[members]
-    descent = Descent(part, np.zeros_like(left), left.copy())
-    descent.go_on(_NEARLY * np.sqrt(inner(left, part.inverse * left)))
-    found = np.zeros_like(ground.left)
-    found[members] = descent.x
-    return found
+    near = ground.left[members]
+    start = Descent(part, np.zeros_like(near), near.copy())
+    start.go_on(_NEARLY * np.sqrt(inner(near, part.inverse * near)))
+    whole, x = Whole(ground, Change.none(), ground.lift), np.zeros_like(ground.left)
+    x[members] = start.x
+    left = ground.left - whole.product_from(part, start.x, x)
+    descent = Descent(whole, x, left)
+    for _ in range(most):
+        if np.sqrt(inner(left, left).max()) <= enough:
+            return x
+        descent.advance()
+    return None
 
 
 def _grown(rows: sp.csr_array, change: Change) -> tuple[np.ndarray, sp.csr_array]:
@@ -207,7 +242,7 @@ def _grown(rows: sp.csr_array, change: Change) -> tuple[np.ndarray, sp.csr_array
     arrays = (
         np.concatenate([rows.data * shrink[indices], own.data]),
         np.concatenate([indices, place[change.joined[own.indices]]]),
-        np.concatenate([rows.indptr, rows.indptr[-1] + own.indptr[1:]]),
+        np.concatenate([rows.indptr, (rows.indptr[-1] + own.indptr[1:]).astype(rows.indptr.dtype)]),
     )
     return edges, sp.csr_array(arrays, shape=(rows.shape[0] + own.shape[0], len(edges)))
 

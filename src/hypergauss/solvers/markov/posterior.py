@@ -13,7 +13,7 @@ from hypergauss.operators import Block, LocalLaplacian, column_slices, scattered
 from hypergauss.solvers.markov.determinant import log_determinant
 from hypergauss.solvers.markov.nearby import Ground
 from hypergauss.solvers.markov.newcomers import MOST_NU, Newcomers
-from hypergauss.solvers.markov.places import nearly
+from hypergauss.solvers.markov.places import solved
 from hypergauss.solvers.markov.system import System, Workspace
 from hypergauss.solvers.pathwise import Estimate, PathwisePosterior, log_evidence
 from hypergauss.spectrum import MatrixFreeSpectrum
@@ -106,16 +106,20 @@ class MarkovPosterior(PathwisePosterior[Workspace]):
         usual = total / np.sqrt(max(len(self.sites.rows), 1))
         if float(operator.fetch(abs(left).max())) <= self.options.tolerance * usual:
             return start
-        found = system.solve(left, self._nearly(left), min(1.0, system.tolerance * usual / size))
-        return operator.settle(start + found.x)
+        enough = system.tolerance * usual
+        near = self._around(left, enough)
+        if near is None:
+            near = system.solve(left, tolerance=min(1.0, enough / size)).x
+        return operator.settle(start + near)
 
-    def _nearly(self, left: Block) -> Block | None:
-        """Return where to begin with a system, shape (N, L), where but few vertices have anything left."""
+    def _around(self, left: Block, enough: float) -> Block | None:
+        """Return the solution for what is left, shape (N, L), where but few vertices have anything left."""
         operator, field = self._operator, self._system.field
         if not (isinstance(operator, LocalLaplacian) and operator.has_incidence):
             return None
         precision, inside = operator.enter(self._precision), operator.enter(left)
-        found = nearly(Ground(operator, field, precision, field.mean_eigenvalue(), [], inside, self.prior.mean))
+        ground = Ground(operator, field, precision, field.mean_eigenvalue(), [], inside, self.prior.mean)
+        found = solved(ground, enough, self.options.max_iterations)
         return None if found is None else operator.leave(found)
 
     def _estimate(self) -> Estimate:

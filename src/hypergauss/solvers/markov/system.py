@@ -4,11 +4,17 @@ With S = B^-1, sites of precision w and targets r relative to the prior mean,
 
     posterior mean = S W r,    posterior covariance = S,    (K_tt + Sigma)^-1 = W - W S W.
 
-B is sparse and well conditioned, and the diagonal q + w, q the mean eigenvalue of Q, is preconditioner enough.
+B is sparse and well conditioned. With D = q + w, q the mean eigenvalue of Q, conjugate gradients are preconditioned by
+
+    D^-1 + b q D^-1 (I - Delta / u) D^-1,
+
+u the largest eigenvalue of Delta: one more product a step, and so many fewer steps where b is chosen well that products
+are a quarter fewer at nu = 2 and a third at nu = 3 (`Field.lift`; docs/theory/markov.md). At nu = 1, b = 0.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -94,7 +100,7 @@ class System:
         largest = float(workspace.operator.fetch(precision.max()))
         #: A bound on the condition number of B.
         self.condition = self.field.condition + self.field.s * largest
-        #: The preconditioner q + w, shape (N, 1).
+        #: D, shape (N, 1).
         self.diagonal = self.field.mean_eigenvalue() + precision
         self._use(workspace.operator_for(tolerance))
 
@@ -103,21 +109,37 @@ class System:
         self._inside = operator.enter(self.precision)
         self._inverse = operator.enter(1.0 / self.diagonal)
 
-    def solve(self, rhs: Block, start: Block | None = None, tolerance: float | None = None) -> Solution:
+    @cached_property
+    def _lift(self) -> float:
+        """The number b q."""
+        free, operator = self.field.mean_eigenvalue(), self.workspace.operator
+        return free * self.field.lift(float(operator.fetch((free / self.diagonal).mean())))
+
+    def _precondition(self, R: Block) -> Block:
+        by_diagonal = R * self._inverse
+        if not self._lift:
+            return by_diagonal
+        return self._inverse * self.operator.affine(
+            by_diagonal, -self._lift / self.operator.upper, self._lift, (1.0, R)
+        )
+
+    def solve(
+        self, rhs: Block, start: Block | None = None, tolerance: float | None = None, *, by_diagonal: bool = False
+    ) -> Solution:
         """Return S rhs for an outside block, from a start if there is one.
 
-        A tolerance can be given where less than the system's will do. Where single precision was tried and its rounding
-        is felt, this system goes on in double.
+        A tolerance can be given where less than the system's will do, and that D alone is to precondition, whose
+        determinant is known. Where single precision was tried and its rounding is felt, this system goes on in double.
         """
         tolerance = self.tolerance if tolerance is None else max(tolerance, self.tolerance)
         if self.operator is not self.workspace.operator:
             try:
-                return self._solve(rhs, start, tolerance)
+                return self._solve(rhs, start, tolerance, by_diagonal)
             except ConvergenceError:
                 self._use(self.workspace.operator)
-        return self._solve(rhs, start, tolerance)
+        return self._solve(rhs, start, tolerance, by_diagonal)
 
-    def _solve(self, rhs: Block, start: Block | None, tolerance: float) -> Solution:
+    def _solve(self, rhs: Block, start: Block | None, tolerance: float, by_diagonal: bool) -> Solution:
         operator = self.operator
         inside = operator.settle(operator.enter(rhs))
         found = conjugate_gradients(
@@ -125,7 +147,7 @@ class System:
             inside,
             tolerance=tolerance,
             max_iterations=self.workspace.options.max_iterations,
-            precondition=lambda R: R * self._inverse,
+            precondition=(lambda R: R * self._inverse) if by_diagonal else self._precondition,
             start=None if start is None else operator.settle(operator.enter(start)),
             blocks=operator,
         )
