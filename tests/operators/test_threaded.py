@@ -1,6 +1,7 @@
 """Products in threads are SciPy's products, however the matrix is cut."""
 
 import multiprocessing
+import pickle
 
 import numpy as np
 import pytest
@@ -83,3 +84,11 @@ def test_a_forked_process_has_threads_of_its_own(monkeypatch):
     child.start()
     assert np.allclose(results.get(timeout=60), expected)
     child.join(timeout=60)
+
+
+def test_a_pickled_matrix_holds_its_entries_once():
+    A = sp.random_array((40_000, 1_000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    matrix, X = ThreadedMatrix(A), np.random.default_rng(1).standard_normal((1_000, 3))
+    held = pickle.dumps(matrix)
+    assert len(held) < 1.3 * 12 * A.nnz
+    assert np.array_equal(pickle.loads(held) @ X, matrix @ X)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import cache
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -63,6 +63,13 @@ class ThreadedMatrix:
         other._whole = self._whole.astype(dtype)
         other._blocks = [(rows, _rows(other._whole, rows.start, rows.stop)) for rows, _ in self._blocks]
         return other
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_blocks": [rows for rows, _ in self._blocks]}  # which share the memory of the whole
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._blocks = [(rows, _rows(self._whole, rows.start, rows.stop)) for rows in state["_blocks"]]
 
     def row_lengths(self) -> np.ndarray:
         """Return the number of entries of each row."""

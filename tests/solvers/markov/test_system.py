@@ -91,6 +91,11 @@ def test_a_laplacian_that_is_no_walks_is_preconditioned_by_the_diagonal_alone():
     assert [Field.of(kernel).lift(0.8) > 0 for kernel in kernels] == [True, False]
 
 
+def test_a_few_digits_are_reached_by_the_diagonal_as_soon():
+    kernel = Matern(Spectrum.matrix_free(make_planted_hypergraph(300, 300, random_state=1).hypergraph), 2)
+    assert [Field.of(kernel).lift(0.8, tolerance) > 0 for tolerance in (1e-2, 1e-3)] == [False, True]
+
+
 def planted(nu):
     """Return a system of 4,000 vertices, a fifth of them measured."""
     H = make_planted_hypergraph(4000, 4000, random_state=1).hypergraph

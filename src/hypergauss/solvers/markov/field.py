@@ -29,6 +29,8 @@ SMOOTHNESSES = (2, 1, 3)
 _LOW = 0.05
 #: What `Field.lift` chooses from, at how many numbers it looks, and by how much more than the best it takes.
 _LIFTS, _LIFTED_AT, _NEARLY_BEST = np.append(0.0, np.geomspace(0.5, 64.0, 29)), 65, 1.1
+#: Residuals that D^-1 alone reaches as soon, and up to which nu.
+_FEW_DIGITS, _FEW_STEPS = 1e-2, 2
 #: The largest eigenvalue that a normalised Laplacian can have.
 _OF_WALKS = 2.0
 #: How far a nu may be from a whole number that it was meant to be.
@@ -88,7 +90,7 @@ class Field(NamedTuple):
         """Return the mean eigenvalue of Q, over a diagonal of which conjugate gradients hardly need to know more."""
         return self._mean((1.0 + self._nodes / self.c) ** self.nu) / self.s
 
-    def lift(self, share: float) -> float:
+    def lift(self, share: float, tolerance: float = 0.0) -> float:
         r"""Return b of the preconditioner D^-1 + b q D^-1 (I - Delta / u) D^-1, D = q + W, u the largest eigenvalue.
 
         Conjugate gradients take the longest for what is smooth and small where W is large. Were W infinite there, walks
@@ -98,10 +100,11 @@ class Field(NamedTuple):
             (1 + x / c)^nu (1 + b (1 - x / u)),    (1 - share) l <= x <= u,
 
         even: there are some sqrt(its largest by its smallest) steps of nu products and, unless b = 0, another one. Of
-        all b that are nearly as good it is the smallest; and b = 0 for Laplacians that are no walk's.
+        all b that are nearly as good it is the smallest; and b = 0 for Laplacians that are no walk's, and where the
+        relative residual that systems are solved to leaves but a handful of steps.
         """
         upper = self.spectrum.upper
-        if upper > _OF_WALKS:
+        if upper > _OF_WALKS or (tolerance >= _FEW_DIGITS and self.nu <= _FEW_STEPS):
             return 0.0
         x = np.linspace(self._first(share), upper, _LIFTED_AT)
         shapes = (1.0 + x / self.c) ** self.nu * (1.0 + np.outer(_LIFTS, 1.0 - x / upper))

@@ -229,7 +229,7 @@ class JointSystem:
         at_sites = self.precision / (1.0 + self.precision * self._ease)
         shares = [(1.0 - one.scale**2 / q * at_sites).mean() for one, q in zip(self.fields, self._stiff, strict=True)]
         known = zip(self.fields, self._stiff, self.operator.fetch(shares), strict=True)
-        return [q * one.field.lift(float(share)) for one, q, share in known]
+        return [q * one.field.lift(float(share), self.tolerance) for one, q, share in known]
 
     def _precondition(self, X: Block) -> Block:
         """Return (P^-1 + P^-1 blockdiag(b_k q_k (I - Delta_k / u_k)) P^-1) X, as for one field (`system`)."""

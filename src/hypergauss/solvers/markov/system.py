@@ -113,7 +113,7 @@ class System:
     def _lift(self) -> float:
         """The number b q."""
         free, operator = self.field.mean_eigenvalue(), self.workspace.operator
-        return free * self.field.lift(float(operator.fetch((free / self.diagonal).mean())))
+        return free * self.field.lift(float(operator.fetch((free / self.diagonal).mean())), self.tolerance)
 
     def _precondition(self, R: Block) -> Block:
         by_diagonal = R * self._inverse
