@@ -15,7 +15,7 @@ from hypergauss import Hypergraph
 from hypergauss.factorisation import gibbs
 from hypergauss.factorisation.grades import Cuts, Grades
 from hypergauss.factorisation.moods import MOOD_RATE, MOOD_SHAPE, Moods
-from hypergauss.factorisation.moves import Moving, balance_scales, trade_means, turn_columns
+from hypergauss.factorisation.moves import Moving, balance_scales, trade_means
 from hypergauss.factorisation.noise import NOISE_RATE, NOISE_SHAPE, SHAPES, Precisions
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Grid, Hyperparameters
 from hypergauss.factorisation.stretching import stretch
@@ -47,10 +47,11 @@ def from_prior(rng, *, tau=None):
     coordinates, hyper, noise = [], [], []
     p = np.exp(GRID.log_weights)
     for side in PROBLEM.sides:
-        point = rng.choice(len(p), size=3, p=p / p.sum())
-        v, v0 = inverse_gamma(SHAPE, RATE, rng, (2, 3))
+        block = np.array([0, 1, 1])
+        point = rng.choice(len(p), size=2, p=p / p.sum())[block]
+        v, v0 = inverse_gamma(SHAPE, RATE, rng, (2, 2))[:, block]
         weights = inverse_gamma(SHAPE, RATE, rng, len(side.relations.names))
-        own = Hyperparameters(point, v, v0, weights, rng.standard_normal(3))
+        own = Hyperparameters(point, v, v0, weights, rng.standard_normal(2)[block], block)
         kappa, U = side.modes.filters(point), side.modes.vectors
         spectral = U @ (np.sqrt(kappa[:-1]) * rng.standard_normal((U.shape[1], 3)))
         if U.shape[1] < len(U):
@@ -101,17 +102,11 @@ def least_p(before, after):
 MOVES = {
     "trade": lambda moving, rng: trade_means(PROBLEM.sides, moving, rng),
     "balance": balance_scales,
-    "turn": lambda moving, rng: redrawn(turn_columns(PROBLEM.sides, moving, rng), rng),
 }
 
 
 def after_move(name, state, rng):
     return MOVES[name](Moving.of(PROBLEM.sides, state), rng).arrived(PROBLEM.sides, state)
-
-
-def redrawn(moving, rng):
-    drawn = (side.draw(h, x, rng) for side, h, x in zip(PROBLEM.sides, moving.hyper, moving.portraits, strict=True))
-    return moving._replace(hyper=tuple(drawn))
 
 
 @pytest.mark.parametrize("name", MOVES)
