@@ -17,6 +17,8 @@ from hypergauss.factorisation.grades import Cuts, Grades
 from hypergauss.factorisation.moods import MOOD_RATE, MOOD_SHAPE, Moods
 from hypergauss.factorisation.moves import Moving, balance_scales, trade_means
 from hypergauss.factorisation.noise import NOISE_RATE, NOISE_SHAPE, SHAPES, Precisions
+from hypergauss.factorisation.normal_equations import features, normal_equations, scattered_noise, system
+from hypergauss.factorisation.scaling import step_scale
 from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Grid, Hyperparameters
 from hypergauss.factorisation.stretching import stretch
 from tests.factorisation.problems import make_problem
@@ -165,6 +167,36 @@ def test_stretching_leaves_parameters_and_grades_distributed_as_they_were(rng):
         after.append(summaries(state))
     assert 0.05 < stayed / (8 * size) < 0.9
     assert least_p(before, after) > 1e-3
+
+
+@pytest.mark.parametrize("own", [0, 1])
+def test_a_step_of_the_scale_leaves_parameters_and_ratings_distributed_as_they_were(own, rng):
+    size, before, after, rises, stayed = 400, [], [], [], 0
+    for _ in range(size):
+        before.append(summaries(rated(rng, graded=False)[0]))
+        state, problem = rated(rng, graded=False)
+        side, view, precision = problem.sides[own], problem.views[own], state.precision * state.noise[own].each
+        e, weights = features(problem.factors(state)[1 - own]), state.noise[1 - own].each
+        sums = normal_equations(view.pattern, view.table(problem.without_moods(state)), e, weights)
+        hyper = state.hyper[own]
+        conditional = system(sums, side.columns(hyper), mean=state.mean, precision=precision, free=problem.free)
+        for _ in range(3):
+            y = conditional.draw(scattered_noise(conditional.gram, rng), 1e-10, rng).smooth
+            moved, conditional = step_scale(side, hyper, conditional, y, rng)
+            stayed += moved is hyper
+            hyper = moved
+        rises.append(np.log(np.abs(hyper.expansion[1] / state.hyper[own].expansion[1])))
+        drawn, columns = conditional.draw(scattered_noise(conditional.gram, rng), 1e-10, rng), conditional.columns
+        x = np.concatenate(
+            [columns.rough * drawn.rough + columns.spectral(drawn.smooth), columns.effects(drawn.smooth)]
+        )
+        both = [(x, hyper) if side == own else (state.coordinates[side], state.hyper[side]) for side in (0, 1)]
+        coordinates, hypers = zip(*both, strict=True)
+        after.append(summaries(state._replace(coordinates=coordinates, hyper=hypers)))
+    assert 0.05 < stayed / (3 * size) < 0.9
+    assert least_p(before, after) > 1e-3
+    # State by state, for a step goes little way beside the prior's width: as often up as down.
+    assert abs(np.mean(rises)) < 4 * np.std(rises) / np.sqrt(size)
 
 
 @pytest.mark.parametrize("graded", [False, True])
