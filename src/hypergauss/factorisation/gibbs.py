@@ -36,7 +36,7 @@ from hypergauss.factorisation.stretching import stretch
 
 #: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all
 #: columns awake, which they are slow to become one by one.
-_START_SPREAD, _START_VARIANCE, _START_PRECISION, _START_SWEEPS = 0.1, 0.1, 2.0, 8
+_START_SPREAD, _START_VARIANCE, _START_PRECISION, _START_SWEEPS = 0.1, 0.2, 2.0, 8
 #: Before each sweep both sides' factors are drawn in turn so often, and keep these shares of their distance from the
 #: mean: below 0 they go past it, as far as the other side's is then to follow.
 _KEPT = (0.0, -0.6)
