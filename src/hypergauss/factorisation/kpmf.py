@@ -60,8 +60,8 @@ class KPMF(Growth, BaseEstimator):
     users are vertices, and those who rated the same item are a hyperedge. Only the ratings given to `fit` make the
     hypergraph.
 
-    ``inference="gibbs"`` draws from the posterior of everything: filters and variances too, those of biases and, shared by
-    all of a side, those of factors.
+    ``inference="gibbs"`` draws from the posterior of everything: filters and variances too, which the factors
+    of a side share.
     ``inference="map"`` is the paper's model: fixed kernels, and the factors of the highest posterior density.
 
     Parameters
