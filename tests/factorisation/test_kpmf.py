@@ -33,7 +33,7 @@ def fitted(**options):
 
 @pytest.fixture(scope="module")
 def model():
-    return fitted(n_factors=4, draws=100, warm_up=150)
+    return fitted(n_factors="auto", draws=100, warm_up=150)
 
 
 @pytest.fixture(scope="module")
@@ -279,9 +279,9 @@ def test_a_checkpoint_of_an_earlier_layout_is_refused(tmp_path):
     path = tmp_path / "chains.npz"
     fitted(checkpoint=path, draws=2, warm_up=1)
     arrays = dict(np.load(path))
-    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 6', '"format": 5'))
+    arrays["about"] = np.array(str(arrays["about"]).replace('"format": 7', '"format": 6'))
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"its format is 5, that of this version 6.*move it away"):
+    with pytest.raises(ValueError, match=r"its format is 6, that of this version 7.*move it away"):
         fitted(checkpoint=path, draws=2, warm_up=1)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
+from scipy.stats import multivariate_normal
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.factorisation import normal_equations
@@ -13,7 +14,7 @@ from tests.factorisation.problems import make_problem
 from tests.factorisation.test_spectral_prior import covariance
 
 HYPER = Hyperparameters(
-    np.array([0, 1]), np.array([0.7, 2.0]), np.array([1.5, 0.2]), np.zeros(0), np.array([1.0, -0.8])
+    np.array([0, 1]), np.array([0.7, 2.0]), np.array([1.5, 0.2]), np.zeros(0), np.array([1.0, -0.8]), np.arange(2)
 )
 TAU, MU = 2.5, 0.3
 
@@ -151,9 +152,36 @@ def test_what_the_rough_part_leaves_is_that_of_the_inverse(rng, dtype):
     gram = roots @ roots.transpose(0, 2, 1)
     rho = np.array([3.0, 0.5, 0.0, 10.0, 1.0])
     expected = np.linalg.solve(np.eye(5) + gram * rho**2, gram)
-    found = left_by_rough(gram.transpose(1, 2, 0).astype(dtype), rho.astype(dtype)).transpose(2, 0, 1)
+    left, log_det = left_by_rough(gram.transpose(1, 2, 0).astype(dtype), rho.astype(dtype))
+    found = left.transpose(2, 0, 1)
     size = np.sqrt(np.einsum("nk,nl->nkl", *2 * (np.einsum("nkk->nk", expected),)))
     assert (np.abs(found - expected) / size).max() < 2000 * np.finfo(dtype).eps
+    whole = np.linalg.slogdet(np.eye(5) + rho[:, None] * gram * rho)[1].sum()
+    assert np.isclose(log_det, whole, rtol=100 * np.finfo(dtype).eps)
+
+
+def dense_evidence(problem, e, smooth, rough):
+    """Return log p of all ratings given the smooth part: of each user normal, the rough part in their covariance."""
+    view, total = problem.views[0], 0.0
+    ratings = view.table(problem.values)
+    for i in range(view.pattern.shape[0]):
+        here = slice(*ratings.indptr[i : i + 2])
+        z = e[ratings.indices[here]]
+        mean = MU + z[:, 2] + z[:, :2] @ smooth[i]
+        covariance = np.eye(len(z)) / TAU + (z[:, :2] * rough**2) @ z[:, :2].T
+        total += multivariate_normal.logpdf(ratings.data[here], mean, covariance)
+    return total
+
+
+def test_the_evidence_without_the_rough_part_is_that_of_dense_normal_ratings(case, rng):
+    problem, conditional, e, _ = case
+    found, expected = [], []
+    for scale in (1.0, 0.4):
+        columns = problem.sides[0].columns(HYPER.scaled(np.array([1.0, scale])))
+        smooth = columns.factors(rng.standard_normal(columns.shape))
+        found.append(System(columns, conditional.gram, conditional.linear).evidence(smooth))
+        expected.append(dense_evidence(problem, e, smooth, columns.rough))
+    assert np.isclose(found[1] - found[0], expected[1] - expected[0])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -47,7 +47,9 @@ def test_the_middle_stands_for_what_a_truncated_spectrum_leaves_out(inference):
         side = Side(
             Modes.of(spectrum, levels(table.hypergraph())[0], GRID, float), stack_relations(table.users, {}, float)
         )
-        hyper = Hyperparameters(np.array([0]), np.array([0.7]), np.full(1, 1e-300), np.zeros(0), np.ones(1))
+        hyper = Hyperparameters(
+            np.array([0]), np.array([0.7]), np.full(1, 1e-300), np.zeros(0), np.ones(1), np.ones(1, int)
+        )
         found = covariance(side.columns(hyper), 30)
     assert np.isclose(found.diagonal().mean(), 0.7)
 
@@ -95,7 +97,8 @@ def test_levels_of_both_sides_are_those_of_the_spectrum_and_of_its_dual(size_exp
 def test_columns_of_a_side_have_mean_variance_v_besides_their_levels():
     problem, _ = make_problem()
     side = problem.sides[1]
-    hyper = Hyperparameters(np.array([0, 1]), np.array([2.0, 0.5]), np.array([1e-12, 1e-12]), np.zeros(0), np.ones(2))
+    tiny = np.array([1e-12, 1e-12])
+    hyper = Hyperparameters(np.array([0, 1]), np.array([2.0, 0.5]), tiny, np.zeros(0), np.ones(2), np.arange(2))
     for column, variance in enumerate(hyper.variance):
         found = covariance(side.columns(hyper), side.num_vertices, column)
         assert np.isclose(found.diagonal().mean(), variance)
@@ -105,33 +108,38 @@ def test_filters_are_drawn_with_the_probabilities_that_brute_force_gives(rng):
     problem, _ = make_problem(12, 9, share=0.5)
     side = problem.sides[0]
     n = side.num_vertices
-    hyper = Hyperparameters(np.array([0]), np.ones(1), np.ones(1), np.zeros(0), np.ones(1))
-    x = np.concatenate([rng.standard_normal((n, 1)), np.zeros((side.num_levels, 1))])
+    hyper = side.start(3, 1.0).of(np.array([1, 2]))  # two columns of one block
+    x = np.concatenate([rng.standard_normal((n, 2)) * [1.0, 0.3], np.zeros((side.num_levels, 2))])
     log_p = []
     for point in range(3):
-        here = hyper._replace(point=np.array([point]), level_variance=np.full(1, 1e-300))
+        here = hyper._replace(point=np.full(2, point), level_variance=np.full(2, 1e-300))
         K = covariance(side.columns(here), n)
-        square = x[:n, 0] @ np.linalg.solve(K, x[:n, 0])
-        evidence = gammaln(SHAPE + n / 2) - (SHAPE + n / 2) * np.log(RATE + square / 2)  # v integrated out
-        log_p.append(GRID.log_weights[point] - np.linalg.slogdet(K)[1] / 2 + evidence)
+        square = np.trace(x[:n].T @ np.linalg.solve(K, x[:n]))
+        evidence = gammaln(SHAPE + n) - (SHAPE + n) * np.log(RATE + square / 2)  # v integrated out
+        log_p.append(GRID.log_weights[point] - np.linalg.slogdet(K)[1] + evidence)
     expected = np.exp(log_p - np.logaddexp.reduce(log_p))
-    drawn = np.array([side.draw(hyper, side.portrait(x), rng).point[0] for _ in range(4000)])
-    shares = np.bincount(drawn, minlength=3) / 4000
+    drawn = np.array([side.draw(hyper, side.portrait(x), rng).point for _ in range(4000)])
+    assert np.array_equal(drawn[:, 0], drawn[:, 1])
+    shares = np.bincount(drawn[:, 0], minlength=3) / 4000
     assert np.all(np.abs(shares - expected) < 4 * np.sqrt(expected * (1 - expected) / 4000) + 1e-9)
 
 
 def test_the_expansion_is_drawn_from_its_normal_conditional(rng):
-    n = 6
-    factors, linear = rng.standard_normal((n, 2)), rng.standard_normal((n, 2))
-    roots = rng.standard_normal((n, 2, 3))
+    n, block = 6, np.array([0, 1, 1])
+    factors, linear = rng.standard_normal((n, 3)), rng.standard_normal((n, 3))
+    roots = rng.standard_normal((n, 3, 4))
     gram = roots @ roots.transpose(0, 2, 1)
-    hyper = Hyperparameters(np.zeros(2, int), np.ones(2), np.ones(2), np.zeros(0), np.array([2.0, -0.5]))
+    alike = np.ones(3)
+    hyper = Hyperparameters(np.zeros(3, int), alike, alike, np.zeros(0), np.array([2.0, -0.5, -0.5]), block)
     xi = factors / hyper.expansion
     P, m = np.eye(2), np.zeros(2)
     for i in range(n):
-        P += np.diag(xi[i]) @ gram[i] @ np.diag(xi[i])
-        m += xi[i] * linear[i]
+        design = np.stack([xi[i] * (block == 0), xi[i] * (block == 1)], axis=1)
+        P += design.T @ gram[i] @ design
+        m += design.T @ linear[i]
     draws = np.array([draw_expansion(hyper, factors, gram.transpose(1, 2, 0), linear, rng) for _ in range(8000)])
+    assert np.array_equal(draws[:, 1], draws[:, 2])
+    draws = draws[:, :2]
     C = np.linalg.inv(P)
     assert np.all(np.abs(draws.mean(axis=0) - C @ m) < 5 * np.sqrt(C.diagonal() / 8000))
     assert np.allclose(np.cov(draws.T), C, atol=6 * np.abs(C).max() / np.sqrt(8000))

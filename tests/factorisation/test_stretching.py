@@ -28,10 +28,13 @@ def log_joint(problem, state, eta):
     b, grades = state.cuts.thresholds, problem.grades
     root = np.sqrt(state.noise[0].each[grades.user] * state.noise[1].each[grades.item])
     ends = np.concatenate([[-np.inf], b, [np.inf]])
-    total = np.log(norm.cdf(root * (ends[grades.label + 1] - eta)) - norm.cdf(root * (ends[grades.label] - eta))).sum()
+    low, high = (root * (ends[grades.label + end] - eta) for end in (0, 1))
+    low, high = np.where(low > 0, -high, low), np.where(low > 0, -low, high)  # in the lower tail nothing cancels
+    total = np.log(norm.cdf(high) - norm.cdf(low)).sum()
     gaps = np.diff(b)
     total += norm.logpdf(np.concatenate([b[:1], np.log(gaps)]), scale=THRESHOLD_SPREAD).sum() - np.log(gaps).sum()
-    total += sum(norm.logpdf(hyper.expansion).sum() for hyper in state.hyper)
+    # One expansion for a bias, one for all factors.
+    total += sum(norm.logpdf(hyper.expansion[:2]).sum() for hyper in state.hyper)
     if problem.days is not None:
         omega = state.moods.variance
         total += norm.logpdf(state.moods.each, scale=np.sqrt(omega)).sum()
@@ -56,7 +59,7 @@ def test_a_stretch_is_accepted_by_the_ratio_of_joint_densities(days, biases, rng
     assert np.allclose(problem.fitted(moved) + problem.moods(moved), stretched)
     assert np.allclose(stretched, c * eta)
     # Volume: every number that is multiplied by c counts once, a variance twice.
-    count = 3 + (problem.n_factors + 2 if biases else problem.n_factors)
+    count = 3 + (3 if biases else 1)
     count += len(state.moods.each) + 2 if days else 0
     gain = log_joint(problem, moved, stretched) - log_joint(problem, state, eta) + count * np.log(c)
     assert stretch(problem, state, eta, Told(step, gain - 1e-6))[0] is not state

@@ -23,7 +23,7 @@ from hypergauss.hypergraph import Hypergraph
 from hypergauss.io.files import written_whole
 
 #: Version of the file's layout, and of what makes up a fingerprint.
-_FORMAT = 6
+_FORMAT = 7
 
 
 class Schedule(NamedTuple):

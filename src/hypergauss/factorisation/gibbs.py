@@ -1,10 +1,11 @@
 r"""Gibbs sampling of the factorisation: each block from its conditional, all of them closed.
 
-One sweep draws, in turn: all users' biases and factors given the items' (`normal_equations`); their filters once given
-these and once along with them (`interweaving`, `spectral_prior`), variances and scales, and the noise of each user
-(`noise`); the same for items; the mean mu and the noise's precision tau; steps along directions that predictions do not
-see (`moves`); and users' moods, where days are told (`moods`). Under the ordered probit the ratings' latent values and
-the thresholds come last (`grades`), after their common scale (`stretching`).
+One sweep draws, in turn: the scale of users' factors without their rough part (`scaling`), all users' biases and
+factors given the items' (`normal_equations`); their filters once given these and once along with them (`interweaving`,
+`spectral_prior`), variances and scales, and the noise of each user (`noise`); the same for items; the mean mu and the
+noise's precision tau; steps along directions that predictions do not see (`moves`); and users' moods, where days are
+told (`moods`). Under the ordered probit the ratings' latent values and the thresholds come last (`grades`), after their
+common scale (`stretching`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hypergauss.factorisation.columns import SpectralColumns
 from hypergauss.factorisation.grades import Cuts, Grades, predictors
 from hypergauss.factorisation.interweaving import step_filters
 from hypergauss.factorisation.moods import Moods, start_moods
-from hypergauss.factorisation.moves import Moving, balance_scales, trade_means, turn_columns
+from hypergauss.factorisation.moves import Moving, balance_scales, trade_means
 from hypergauss.factorisation.noise import Precisions, draw_precision, start_precisions
 from hypergauss.factorisation.normal_equations import (
     NormalEquations,
@@ -29,12 +30,13 @@ from hypergauss.factorisation.normal_equations import (
     system,
 )
 from hypergauss.factorisation.ratings import View
+from hypergauss.factorisation.scaling import step_scale
 from hypergauss.factorisation.spectral_prior import Hyperparameters, Side, draw_expansion
 from hypergauss.factorisation.stretching import stretch
 
 #: Chains start with sweeps at fixed filters, variances and noise, on the scale of ratings of variance 1: with all
 #: columns awake, which they are slow to become one by one.
-_START_SPREAD, _START_VARIANCE, _START_PRECISION, _START_SWEEPS = 0.1, 0.1, 2.0, 8
+_START_SPREAD, _START_VARIANCE, _START_PRECISION, _START_SWEEPS = 0.1, 0.2, 2.0, 8
 #: Before each sweep both sides' factors are drawn in turn so often, and keep these shares of their distance from the
 #: mean: below 0 they go past it, as far as the other side's is then to follow.
 _KEPT = (0.0, -0.6)
@@ -153,8 +155,8 @@ def start(problem: Problem, rng: np.random.Generator) -> State:
     for _ in range(_START_SWEEPS):
         for own in (0, 1):
             columns = problem.sides[own].columns(state.hyper[own].of(problem.free))
-            drawn = _coordinates(columns, _draw_factors(problem, state, own, columns, rng).solution)
-            state = _with_side(problem, state, own, drawn)
+            drawn = _draw_factors(problem, state, own, columns, rng)
+            state = _with_side(problem, state, own, _coordinates(columns, drawn))
         if problem.grades is not None:
             state = _draw_grades(problem, state, rng)
     return state
@@ -162,34 +164,28 @@ def start(problem: Problem, rng: np.random.Generator) -> State:
 
 def sweep(problem: Problem, state: State, rng: np.random.Generator) -> State:
     """Draw every block once, after both sides' factors alone."""
-    state = _alternate(problem, state, rng)
+    state, before = _alternate(problem, state, rng)
     for own in (0, 1):
-        state, equations = _draw_side(problem, state, own, rng)
+        state, equations = _draw_side(problem, state, own, before[own], rng)
     if problem.grades is None:
         state = _draw_mean_and_noise(problem, state, equations, rng)
     state = _draw_moods(problem, _move(problem, state, rng), rng)
     return state if problem.grades is None else _draw_grades(problem, state, rng)
 
 
-class _Conditional(NamedTuple):
-    """One side's sums over ratings, its system, and a draw from it."""
-
-    equations: NormalEquations
-    system: System
-    solution: Solution
-
-
-def _alternate(problem: Problem, state: State, rng: np.random.Generator) -> State:
-    """Draw both sides' factors in turn at fixed hyperparameters."""
+def _alternate(problem: Problem, state: State, rng: np.random.Generator) -> tuple[State, list[Solution]]:
+    """Draw both sides' factors in turn at fixed hyperparameters, and return the last draws too."""
     parts = zip(problem.sides, state.hyper, strict=True)
     columns = [side.columns(hyper.of(problem.free)) for side, hyper in parts]
-    before: list[Solution | None] = [None, None]
+    before: list[Solution] = []
     for kept in _KEPT:
+        drawn = []
         for own in (0, 1):
-            drawn = _draw_factors(problem, state, own, columns[own], rng, before[own], kept).solution
-            state = _with_side(problem, state, own, _coordinates(columns[own], drawn))
-            before[own] = drawn
-    return state
+            last = before[own] if before else None
+            drawn.append(_draw_factors(problem, state, own, columns[own], rng, last, kept))
+            state = _with_side(problem, state, own, _coordinates(columns[own], drawn[own]))
+        before = drawn
+    return state, before
 
 
 def _draw_factors(
@@ -200,23 +196,41 @@ def _draw_factors(
     rng: np.random.Generator,
     before: Solution | None = None,
     kept: float = 0.0,
-) -> _Conditional:
+) -> Solution:
     """Draw one side's factors given the other's and all hyperparameters, with a share kept of where they were."""
+    _, conditional = _conditional(problem, state, own, columns)
+    return _drawn(problem, conditional, rng, before, kept)
+
+
+def _conditional(problem: Problem, state: State, own: int, columns: SpectralColumns) -> tuple[NormalEquations, System]:
+    """Return one side's sums over ratings, and its system, given the other side."""
     other, view, free = 1 - own, problem.views[own], problem.free
     e = features(_factors(problem.sides[other], state.coordinates[other]))
     weights = state.noise[other].each
     equations = normal_equations(view.pattern, view.table(problem.without_moods(state)), e, weights)
     precision = state.precision * state.noise[own].each
-    conditional = system(equations, columns, mean=state.mean, precision=precision, free=free)
-    noise = scattered_noise(conditional.gram, rng)
-    return _Conditional(equations, conditional, conditional.draw(noise, problem.tolerance, rng, before, kept))
+    return equations, system(equations, columns, mean=state.mean, precision=precision, free=free)
 
 
-def _draw_side(problem: Problem, state: State, own: int, rng: np.random.Generator) -> tuple[State, NormalEquations]:
+def _drawn(
+    problem: Problem,
+    conditional: System,
+    rng: np.random.Generator,
+    before: Solution | None = None,
+    kept: float = 0.0,
+) -> Solution:
+    return conditional.draw(scattered_noise(conditional.gram, rng), problem.tolerance, rng, before, kept)
+
+
+def _draw_side(
+    problem: Problem, state: State, own: int, before: Solution, rng: np.random.Generator
+) -> tuple[State, NormalEquations]:
     """Draw one side's coordinates along with filters and scales, and its noise, given the other side."""
     side, free = problem.sides[own], problem.free
     chosen = state.hyper[own].of(free)
-    equations, conditional, solution = _draw_factors(problem, state, own, side.columns(chosen), rng)
+    equations, conditional = _conditional(problem, state, own, side.columns(chosen))
+    chosen, conditional = step_scale(side, chosen, conditional, before.smooth, rng)
+    solution = _drawn(problem, conditional, rng)
     chosen, solution = step_filters(side, chosen, conditional, solution, rng)
     drawn = _coordinates(side.columns(chosen), solution)
     expansion = draw_expansion(chosen, solution.factors, conditional.gram, conditional.linear, rng)
@@ -278,7 +292,7 @@ def _move(problem: Problem, state: State, rng: np.random.Generator) -> State:
     moving = Moving.of(sides, state)
     if problem.biases:
         moving = trade_means(sides, moving, rng)
-    moving = turn_columns(sides, balance_scales(moving, rng), rng)
+    moving = balance_scales(moving, rng)
     users, items = (
         _merged(hyper, side.draw(hyper.of(free), portrait.columns(free), rng), free)
         for side, hyper, portrait in zip(sides, moving.hyper, moving.portraits, strict=True)

@@ -5,7 +5,7 @@ that is drawn given the column moves with the column alone, by little. Given the
 
     f_k = rho h + B y,
 
-the ratings alone speak for or against another filter, and the column moves with it. A step of Metropolis a column: a
+the ratings alone speak for or against another filter, and the columns move with it. A step of Metropolis a block: a
 neighbour on the grid of (nu, lengthscale), and v so that the leading modes keep their variance v kappa_q in the
 geometric mean. With c the logarithm of that mean, v' = v exp(c - c') has the Jacobian exp(c - c').
 """
@@ -27,11 +27,13 @@ _LEADING = 10
 def step_filters(
     side: Side, hyper: Hyperparameters, conditional: System, solution: Solution, rng: np.random.Generator
 ) -> tuple[Hyperparameters, Solution]:
-    """Propose another filter for each column at given whitened coordinates, and return what is accepted."""
+    """Propose another filter for each block at given whitened coordinates, and return what is accepted."""
     grid = side.modes.grid
     if len(grid.nu) == 1:
         return hyper, solution
-    point, inside = grid.neighbour(hyper.point, _LENGTHSCALE_STEP, rng)
+    firsts = np.array([block[0] for block in hyper.blocks])
+    of_block = np.searchsorted(hyper.block[firsts], hyper.block)
+    point, inside = (each[of_block] for each in grid.neighbour(hyper.point[firsts], _LENGTHSCALE_STEP, rng))
     # The logarithm of the leading modes' variance, relative to v.
     before, after = (np.log(side.modes.filters(at)[:_LEADING]).mean(axis=0) for at in (hyper.point, point))
     variance = hyper.variance * np.exp(before - after)
@@ -40,7 +42,8 @@ def step_filters(
     factors = columns.rough * solution.rough + columns.factors(solution.smooth)
     gain = grid.log_weights[point] - grid.log_weights[hyper.point] + before - after
     gain += _log_prior(variance) - _log_prior(hyper.variance)
-    accepted = _accepted(conditional, solution.factors, factors, np.where(inside, gain, -np.inf), rng)
+    gain = np.where(inside, gain, -np.inf)
+    accepted = _accepted(conditional, solution.factors, factors, hyper.blocks, gain, rng)
     hyper = hyper._replace(
         point=np.where(accepted, point, hyper.point), variance=np.where(accepted, variance, hyper.variance)
     )
@@ -48,23 +51,28 @@ def step_filters(
 
 
 def _accepted(
-    conditional: System, old: np.ndarray, new: np.ndarray, gain: np.ndarray, rng: np.random.Generator
+    conditional: System,
+    old: np.ndarray,
+    new: np.ndarray,
+    blocks: list[np.ndarray],
+    gain: np.ndarray,
+    rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return which columns' steps are accepted, one column after another.
+    """Return which columns' steps are accepted, one block after another.
 
-    The log likelihood is l . f - f' G f / 2, and a step d in column k changes it by
-    sum_i d_i (l_i - (G f)_ik) - d_i^2 G_ikk / 2.
+    The log likelihood is l . f - f' G f / 2, and a step d in some columns changes it by d . (l - G f) - d' G d / 2.
     """
     gram = conditional.gram
     slope = (conditional.linear - blockwise(gram, old)).T.astype(np.float64)
     steps = new.T.astype(np.float64) - old.T
     accepted = np.zeros(len(gain), bool)
-    for k, level in enumerate(np.log(rng.random(len(gain)))):
-        step = steps[k]
-        rise = step @ slope[k] - 0.5 * (step**2) @ gram[k, k]
-        if level < rise + gain[k]:
-            accepted[k] = True
-            slope -= gram[k] * step
+    for block, level in zip(blocks, np.log(rng.random(len(blocks))), strict=True):
+        step = steps[block]
+        change = np.einsum("lkn,kn->ln", gram[:, block], step)
+        rise = (step * (slope[block] - 0.5 * change[block])).sum()
+        if level < rise + gain[block[0]]:
+            accepted[block] = True
+            slope -= change
     return accepted
 
 

@@ -60,7 +60,8 @@ class KPMF(Growth, BaseEstimator):
     users are vertices, and those who rated the same item are a hyperedge. Only the ratings given to `fit` make the
     hypergraph.
 
-    ``inference="gibbs"`` draws from the posterior of everything, each column with its own Matern filter and variance.
+    ``inference="gibbs"`` draws from the posterior of everything: filters and variances too, which the factors
+    of a side share.
     ``inference="map"`` is the paper's model: fixed kernels, and the factors of the highest posterior density.
 
     Parameters

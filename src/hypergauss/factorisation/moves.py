@@ -4,33 +4,30 @@ Factors given the other side's can take only small steps along some directions, 
 
 - `trade_means`: w_k + d_k 1 with b - sum_k d_k u_k is the same prediction, and so is c + d_0 1 with mu - d_0. Given
   all else d is Gaussian.
-- `balance_scales`: u_k s with w_k / s. On the expansions, alpha s and beta / s, the density of log s is
-  -(alpha^2 s^2 + beta^2 / s^2) / 2.
-- `turn_columns`: a rotation of two columns by one angle on both sides. The priors' variances are integrated out, and
-  must be drawn anew afterwards (`Side.draw`).
+- `balance_scales`: s U with W / s. On the expansions, alpha s and beta / s, the density of log s is
+  -(alpha^2 s^2 + beta^2 / s^2) / 2. It is drawn among the points of a window: places 0, ..., m - 1 at a random distance
+  from one another, the state at a place taken at random. Every point of the window is as likely to have chosen it, so
+  that drawing one by its density leaves the posterior as it is.
 
-Where no conditional is of a known kind, the step is drawn among the points of a window: places 0, ..., m - 1 at a
-random distance from one another, the state at a place taken at random. Every point of the window is as likely to
-have chosen it, so that drawing one by its density leaves the posterior as it is.
+Rotations of all factors on both sides need no move: since factors share their prior, nothing at all sees them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hypergauss.factorisation.grades import THRESHOLD_SPREAD, Cuts
 from hypergauss.factorisation.portraits import Portrait
-from hypergauss.factorisation.spectral_prior import RATE, SHAPE, Hyperparameters, Side
+from hypergauss.factorisation.spectral_prior import Hyperparameters, Side
 
 if TYPE_CHECKING:
     from hypergauss.factorisation.gibbs import State
 
-#: Points of a window, and the least and largest distances between them: of angles, and of logarithms of scales.
+#: Points of a window, and the least and largest distances between them, of logarithms of scales.
 _WINDOW = 8
-_ANGLES, _LOG_SCALES = (0.003, 0.4), (0.02, 1.0)
+_LOG_SCALES = (0.02, 1.0)
 
 
 class Moving(NamedTuple):
@@ -103,72 +100,14 @@ def _precisions(side: Side, hyper: Hyperparameters, portrait: Portrait) -> np.nd
 
 
 def balance_scales(moving: Moving, rng: np.random.Generator) -> Moving:
-    """Move scale between users' and items' columns of factors."""
-    squares = [hyper.expansion[1:] ** 2 for hyper in moving.hyper]
-
-    def log_density(t: np.ndarray) -> np.ndarray:
-        return -0.5 * (squares[0] * np.exp(2 * t) + squares[1] * np.exp(-2 * t))
-
-    steps = _window(_LOG_SCALES, len(squares[0]), rng)
-    t = np.concatenate([[0.0], _chosen(steps, log_density(steps), rng)])
-    users, items = (
-        own._replace(expansion=own.expansion * np.exp(sign * t))
-        for own, sign in zip(moving.hyper, (1.0, -1.0), strict=True)
-    )
-    scales = np.append(np.exp(t), 1.0)
-    return moving._replace(hyper=(users, items)).turned(np.diag(scales), np.diag(1.0 / scales))
-
-
-def turn_columns(sides: tuple[Side, Side], moving: Moving, rng: np.random.Generator) -> Moving:
-    """Turn pairs of columns of factors by an angle each; their variances are then to be drawn."""
-    count = len(moving.hyper[0].point)
-    order = 1 + rng.permutation(count - 1)
-    first, second = order[0 : len(order) - 1 : 2], order[1::2]
-    if not len(first):
-        return moving
-    steps = _window(_ANGLES, len(first), rng)
-    log_p = sum(
-        _evidence(side, hyper, portrait, (first, second))(steps)
-        for side, portrait, hyper in zip(sides, moving.portraits, moving.hyper, strict=True)
-    )
-    angle = _chosen(steps, np.asarray(log_p), rng)
-    turn = np.eye(count + 1)
-    turn[first, first] = turn[second, second] = np.cos(angle)
-    turn[second, first], turn[first, second] = np.sin(angle), -np.sin(angle)
-    return moving.turned(turn, turn)
-
-
-def _evidence(
-    side: Side, hyper: Hyperparameters, portrait: Portrait, pairs: tuple[np.ndarray, np.ndarray]
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Return log p of pairs of columns turned by angles, shape (m, pairs), at their filters, variances integrated out.
-
-    Squares of turned columns are cos^2 kk + 2 cos sin km + sin^2 mm, in each mode and so in all.
-    """
-    k, m = pairs
-    found = side.products(hyper, portrait)
-    products = [[np.stack([each[j, k, k], each[j, k, m], each[j, m, m]]) for each in found] for j in pairs]
-
-    def log_p(angle: np.ndarray) -> np.ndarray:
-        cos, sin = np.cos(angle), np.sin(angle)
-        of_first = np.stack([cos**2, 2 * cos * sin, sin**2])
-        of_second = np.stack([sin**2, -2 * cos * sin, cos**2])
-        total = np.zeros(angle.shape)
-        for weights, (own, levels) in zip((of_first, of_second), products, strict=True):
-            for shape, q in ((side.shape, own), (SHAPE + 0.5 * side.num_levels, levels)):
-                total -= shape * np.log(RATE + 0.5 * np.maximum(np.einsum("amp,ap->mp", weights, q), 0.0))
-        return total
-
-    return log_p
-
-
-def _window(reach: tuple[float, float], size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return steps to the points of windows, shape (m, size); one of each is 0."""
-    low, high = np.log(reach)
-    distance = np.exp(rng.uniform(low, high, size=size))
-    return distance * (np.arange(_WINDOW)[:, None] - rng.integers(_WINDOW, size=size))
-
-
-def _chosen(steps: np.ndarray, log_p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    place = (log_p + rng.gumbel(size=log_p.shape)).argmax(axis=0)
-    return steps[place, np.arange(steps.shape[1])]
+    """Move scale between users' and items' factors."""
+    of_users, of_items = (hyper.expansion[1] ** 2 for hyper in moving.hyper)
+    low, high = np.log(_LOG_SCALES)
+    steps = np.exp(rng.uniform(low, high)) * (np.arange(_WINDOW) - rng.integers(_WINDOW))
+    log_p = -0.5 * (of_users * np.exp(2 * steps) + of_items * np.exp(-2 * steps))
+    scale = np.exp(steps[(log_p + rng.gumbel(size=_WINDOW)).argmax()])
+    scales = np.full(len(moving.hyper[0].expansion), scale)
+    scales[0] = 1.0
+    users, items = (own.scaled(by) for own, by in zip(moving.hyper, (scales, 1.0 / scales), strict=True))
+    both = np.append(scales, 1.0)
+    return moving._replace(hyper=(users, items)).turned(np.diag(both), np.diag(1.0 / both))

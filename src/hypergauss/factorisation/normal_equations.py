@@ -112,7 +112,7 @@ class System:
     def __init__(self, columns: Columns, gram: np.ndarray, linear: np.ndarray) -> None:
         self.columns, self.gram, self.linear = columns, gram, linear
         rho = columns.rough.astype(gram.dtype)
-        self._shared = left_by_rough(gram, rho)
+        self._shared, self._log_det = left_by_rough(gram, rho)
         self._own = -rho[:, None, None] * self._shared * rho[:, None]  # the inverse of I + rho G rho
         k = np.arange(len(rho))
         self._own[k, k] += 1.0
@@ -124,6 +124,18 @@ class System:
     def mean(self, tolerance: float, start: np.ndarray | None = None) -> Solution:
         """Return the posterior's mean, which is also its mode."""
         return self._solve(self.linear, np.zeros_like(self.linear), np.zeros((), self.linear.dtype), tolerance, start)
+
+    def evidence(self, smooth: np.ndarray) -> float:
+        """Return log p of the ratings, up to a constant, given the smooth part of the factors, the rough part out.
+
+        It is l . f - f' G f / 2 of the smooth part f, and v' (I + rho G rho)^-1 v / 2 - log det(I + rho G rho) / 2 with
+        v = rho (l - G f) of the rough one.
+        """
+        left = self.linear - blockwise(self.gram, smooth)
+        v = self.columns.rough * left
+        squares = np.einsum("nk,nk->", smooth, self.linear + left, dtype=np.float64)
+        squares += np.einsum("nk,nk->", v, blockwise(self._own, v), dtype=np.float64)
+        return 0.5 * float(squares - self._log_det)
 
     def draw(
         self,
@@ -197,21 +209,23 @@ class System:
         return found.x if found.residual <= tolerance else None
 
 
-def left_by_rough(gram: np.ndarray, rho: np.ndarray) -> np.ndarray:
+def left_by_rough(gram: np.ndarray, rho: np.ndarray) -> tuple[np.ndarray, float]:
     """Return (I + G rho^2)^-1 G for blocks G, shape (K, K, N), one column's rough part after another.
 
     For column k alone it is G - g g' rho_k^2 / (1 + rho_k^2 g_k), g the k-th column of G, and its own row is
-    g / (1 + rho_k^2 g_k), in which nothing cancels.
+    g / (1 + rho_k^2 g_k), in which nothing cancels. The product of these denominators is det(I + rho G rho), whose
+    logarithm, summed over blocks, is returned too.
     """
-    left = gram.copy()
+    left, log_det = gram.copy(), 0.0
     for part in _parts(left):
         for k, square in enumerate(rho**2):
             row = part[k].copy()
             whole = 1.0 + square * row[k]
+            log_det += float(np.log(whole).sum(dtype=np.float64))
             taken = np.sqrt(square / whole) * row
             part -= taken[:, None] * taken
             part[k] = part[:, k] = row / whole
-    return left
+    return left, log_det
 
 
 def system(

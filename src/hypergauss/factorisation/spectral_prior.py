@@ -6,9 +6,10 @@ column's coefficients in the modes q of multiplicity m_q,
     log p(f | nu, lengthscale, v) = -1/2 sum_q [ m_q log(v kappa_q) + e_q / (v kappa_q) ],
     kappa = phi(l; nu, lengthscale) / mean of phi.
 
+Columns come in blocks, the bias alone and all factors together, and those of a block share their filter and variances.
 Under the conjugate prior of v, inverse gamma with a and b, v integrates out: what is left of each point of a grid of
-(nu, lengthscale) is (b + sum_q e_q / (2 kappa_q))^-(a + n/2) times a constant. For all points and columns that is one
-product of matrices, and nu, lengthscale and v of every column are drawn at once, exactly.
+(nu, lengthscale) is (b + sum_q e_q / (2 kappa_q))^-(a + Dn/2) times a constant, e_q summed over the D columns of a
+block. For all points and blocks that is one product of matrices, and nu, lengthscale and v are drawn at once, exactly.
 
 The eigenvectors of eigenvalue 0, one a component, are to a function on vertices what its mean is. A filter steep enough
 to tell the other modes apart would spend all variance on these. So they count in it as the least of the other
@@ -61,7 +62,7 @@ class Grid(NamedTuple):
 
 
 class Hyperparameters(NamedTuple):
-    r"""Of the K columns of one side.
+    r"""Of the K columns of one side; those of a block are alike.
 
     Attributes
     ----------
@@ -74,6 +75,8 @@ class Hyperparameters(NamedTuple):
     expansion : array, shape (K,)
         alpha: the factors are alpha times a column with the variances above. Drawn along with the data, it lets a
         column's scale move in one step where given the column it could move only a little.
+    block : array of int, shape (K,)
+        Of each column: 0 for the bias, 1 for factors.
     """
 
     point: np.ndarray
@@ -81,12 +84,22 @@ class Hyperparameters(NamedTuple):
     level_variance: np.ndarray
     weights: np.ndarray
     expansion: np.ndarray
+    block: np.ndarray
+
+    @property
+    def blocks(self) -> list[np.ndarray]:
+        """The columns of each block."""
+        return [np.flatnonzero(self.block == block) for block in np.unique(self.block)]
 
     def of(self, free: np.ndarray) -> Hyperparameters:
         """Return those of some columns."""
-        return Hyperparameters(
-            self.point[free], self.variance[free], self.level_variance[free], self.weights, self.expansion[free]
-        )
+        parts = (self.point, self.variance, self.level_variance, self.expansion, self.block)
+        point, variance, level_variance, expansion, block = (part[free] for part in parts)
+        return Hyperparameters(point, variance, level_variance, self.weights, expansion, block)
+
+    def scaled(self, scales: np.ndarray) -> Hyperparameters:
+        """Return those of columns times given scales."""
+        return self._replace(expansion=self.expansion * scales)
 
 
 class Modes(NamedTuple):
@@ -108,8 +121,8 @@ class Modes(NamedTuple):
         At each point, last for all modes beyond U.
     inverse : array, shape (G, r + 1)
         1 / kappa; 0 for all modes beyond U if it is complete.
-    log_weights : array, shape (G,)
-        The part of the points' log probability that the factors do not change.
+    log_det : array, shape (G,)
+        Of the inverse filters over all modes: for each column, twice what it adds to a point's log probability.
     """
 
     vectors: np.ndarray
@@ -119,7 +132,7 @@ class Modes(NamedTuple):
     grid: Grid
     kappa: np.ndarray
     inverse: np.ndarray
-    log_weights: np.ndarray
+    log_det: np.ndarray
 
     @classmethod
     def of(cls, spectrum: EigenSpectrum, levels: sp.csr_array, grid: Grid, dtype: DTypeLike) -> Self:
@@ -132,10 +145,10 @@ class Modes(NamedTuple):
             for part in column_slices(len(grid.nu))
         ]
         kappa = np.concatenate(parts)
-        log_weights = grid.log_weights - 0.5 * np.log(kappa) @ multiplicity
+        log_det = -np.log(kappa) @ multiplicity
         inverse = np.where(multiplicity > 0, 1.0 / kappa, 0.0).astype(dtype)
         own_levels = sp.csr_array(levels, dtype=dtype)
-        return cls(vectors, eigenvalues, rest, own_levels, grid, kappa.astype(dtype), inverse, log_weights)
+        return cls(vectors, eigenvalues, rest, own_levels, grid, kappa.astype(dtype), inverse, log_det)
 
     @classmethod
     def independent(cls, num_vertices: int, dtype: DTypeLike) -> Self:
@@ -213,8 +226,8 @@ class Side:
         self.num_levels = modes.levels.shape[1]
         self.features = sp.csr_array(sp.hstack([modes.levels, relations.features], format="csr"))
         self.num_coordinates = self.num_vertices + self.features.shape[1]
-        #: Of the variances' conditional: half of all coordinates that share a column's v, besides the prior's.
-        self.shape = SHAPE + 0.5 * (self.num_vertices + len(relations.owner))
+        #: Coordinates of a column that share v.
+        self.num_sharing = self.num_vertices + len(relations.owner)
         self.constant = _constant(modes.levels, self.num_coordinates)
         self._basis = Basis(modes.vectors, self.features)
         self._constant_parts = _split(modes, self.constant[: self.num_vertices, None])
@@ -224,7 +237,8 @@ class Side:
         everywhere = np.full(num_columns, variance)
         point = np.full(num_columns, self.modes.grid.start)
         weights = np.ones(len(self.relations.names))
-        return Hyperparameters(point, everywhere, everywhere.copy(), weights, np.ones(num_columns))
+        block = np.minimum(np.arange(num_columns), 1)
+        return Hyperparameters(point, everywhere, everywhere.copy(), weights, np.ones(num_columns), block)
 
     def columns(self, hyper: Hyperparameters) -> SpectralColumns:
         """Return the prior of the columns."""
@@ -260,14 +274,18 @@ class Side:
         q = (self.modes.inverse @ energies.astype(self.modes.inverse.dtype)).astype(np.float64)
         q += (by_relation / hyper.weights[:, None]).sum(axis=0)
         levels = (portrait.levels[:, :-1] ** 2).sum(axis=0) / squares
-        log_p = self.modes.log_weights[:, None] - self.shape * np.log(RATE + 0.5 * q)
-        point = _drawn(log_p, rng)
-        chosen = q[point, np.arange(q.shape[1])]
-        variance = (RATE + 0.5 * chosen) / rng.gamma(self.shape, size=len(chosen))
-        level_variance = (RATE + 0.5 * levels) / rng.gamma(SHAPE + 0.5 * self.num_levels, size=len(chosen))
-        sizes = np.bincount(self.relations.owner, minlength=len(hyper.weights)) * len(chosen)
+        point, variance, level_variance = np.empty_like(hyper.point), np.empty(q.shape[1]), np.empty(q.shape[1])
+        for block in hyper.blocks:
+            count, whole = len(block), q[:, block].sum(axis=1)
+            shape = SHAPE + 0.5 * count * self.num_sharing
+            log_p = self.modes.grid.log_weights + 0.5 * count * self.modes.log_det - shape * np.log(RATE + 0.5 * whole)
+            point[block] = drawn = _drawn(log_p, rng)
+            variance[block] = (RATE + 0.5 * whole[drawn]) / rng.gamma(shape)
+            level_shape = SHAPE + 0.5 * count * self.num_levels
+            level_variance[block] = (RATE + 0.5 * levels[block].sum()) / rng.gamma(level_shape)
+        sizes = np.bincount(self.relations.owner, minlength=len(hyper.weights)) * q.shape[1]
         weights = (RATE + 0.5 * (by_relation / variance).sum(axis=1)) / rng.gamma(SHAPE + 0.5 * sizes)
-        return Hyperparameters(point, variance, level_variance, weights, hyper.expansion)
+        return hyper._replace(point=point, variance=variance, level_variance=level_variance, weights=weights)
 
     def products(self, hyper: Hyperparameters, portrait: Portrait) -> tuple[np.ndarray, np.ndarray]:
         """Return x_k' C_j^-1 x_m for priors j of columns, without levels and with v = 1, shape (K, K + 1, K + 1).
@@ -289,10 +307,10 @@ class Side:
         return sums
 
 
-def _drawn(log_p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw a row for each column, by probabilities known up to a factor."""
-    whole = np.cumsum(np.exp(log_p - log_p.max(axis=0)), axis=0)
-    return (whole <= rng.random(log_p.shape[1]) * whole[-1]).sum(axis=0)
+def _drawn(log_p: np.ndarray, rng: np.random.Generator) -> int:
+    """Draw a place by probabilities known up to a factor."""
+    whole = np.cumsum(np.exp(log_p - log_p.max()))
+    return int((whole <= rng.random() * whole[-1]).sum())
 
 
 def _constant(levels: sp.csr_array, num_coordinates: int) -> np.ndarray:
@@ -320,20 +338,22 @@ def draw_expansion(
     linear: np.ndarray,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draw alpha given the columns without it, xi = factors / alpha.
+    """Draw alpha, one number a block, given the columns without it, xi = factors / alpha.
 
     The ratings are linear in alpha, so that alpha | xi ~ N(m, P^-1) with
 
-        P = I + sum_i (xi_i xi_i') * gram_i,      P m = sum_i xi_i * linear_i,
+        P = I + T' sum_i (xi_i xi_i') * gram_i T,      P m = T' sum_i xi_i * linear_i,
 
-    products * entry by entry; ``gram`` has shape (K, K, N).
+    products * entry by entry, where T says which block a column is of; ``gram`` has shape (K, K, N).
     """
+    T = (hyper.block[:, None] == np.unique(hyper.block)).astype(float)
     xi = factors / hyper.expansion.astype(factors.dtype)
     rows = np.ascontiguousarray(xi.T)
-    precision = np.eye(len(rows)) + np.matmul(gram * rows, rows[:, :, None])[:, :, 0].astype(np.float64)
-    linear_term = np.einsum("nk,nk->k", xi, linear).astype(np.float64)
+    products = np.matmul(gram * rows, rows[:, :, None])[:, :, 0].astype(np.float64)
+    precision = np.eye(T.shape[1]) + T.T @ products @ T
+    linear_term = T.T @ np.einsum("nk,nk->k", xi, linear).astype(np.float64)
     # Sums in single precision may miss being positive definite, by less than this share of the diagonal.
     precision[np.diag_indices(len(precision))] *= 1.0 + 100 * np.finfo(gram.dtype).eps
     root = np.linalg.cholesky(precision)
     white = rng.standard_normal(len(precision))
-    return np.linalg.solve(root.T, np.linalg.solve(root, linear_term) + white)
+    return T @ np.linalg.solve(root.T, np.linalg.solve(root, linear_term) + white)

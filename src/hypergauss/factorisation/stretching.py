@@ -7,7 +7,7 @@ both:
 
     log p(r | c b, c eta) - log p(r | b, eta) + log p(c b) - log p(b) + (m + 1) log c - (c^2 - 1) / 2 sum alpha^2,
 
-where c is taken by the expansions alpha, m of them, of users' columns and of items' bias: items' factors stay. Moods
+where c is taken by the expansions alpha, m of them, of users' blocks and of items' bias: items' factors stay. Moods
 of days go along with their variance, c^2 omega.
 """
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from hypergauss.factorisation.grades import log_prior
 from hypergauss.factorisation.moods import MOOD_RATE, MOOD_SHAPE
+from hypergauss.factorisation.spectral_prior import Hyperparameters
 
 if TYPE_CHECKING:
     from hypergauss.factorisation.gibbs import Problem, State
@@ -35,7 +36,7 @@ def stretch(problem: Problem, state: State, eta: np.ndarray, rng: np.random.Gene
     t = _SPREAD / np.sqrt(len(eta)) * rng.standard_normal()
     c = float(np.exp(t))
     columns = problem.free, problem.free[problem.free == 0]
-    alphas = np.concatenate([hyper.expansion[own] for hyper, own in zip(state.hyper, columns, strict=True)])
+    alphas = np.concatenate([_expansions(hyper.of(own)) for hyper, own in zip(state.hyper, columns, strict=True)])
     root = np.sqrt(state.noise[0].each[grades.user] * state.noise[1].each[grades.item])
     thresholds = c * cuts.thresholds
     gain = grades.log_likelihood(thresholds, c * eta, root) - grades.log_likelihood(cuts.thresholds, eta, root)
@@ -52,7 +53,7 @@ def stretch(problem: Problem, state: State, eta: np.ndarray, rng: np.random.Gene
         scale = np.ones(len(own.expansion))
         scale[chosen] = c
         coordinates.append(x * scale.astype(x.dtype))
-        hyper.append(own._replace(expansion=scale * own.expansion))
+        hyper.append(own.scaled(scale))
     stretched = state._replace(
         coordinates=(coordinates[0], coordinates[1]),
         hyper=(hyper[0], hyper[1]),
@@ -60,3 +61,8 @@ def stretch(problem: Problem, state: State, eta: np.ndarray, rng: np.random.Gene
         moods=moods,
     )
     return stretched, c * eta
+
+
+def _expansions(hyper: Hyperparameters) -> np.ndarray:
+    """Return alpha, one number a block."""
+    return np.array([hyper.expansion[block[0]] for block in hyper.blocks])
