@@ -244,7 +244,7 @@ def _below(x: np.ndarray) -> np.ndarray:
 
 
 def _largest_with_slopes(mean: np.ndarray, variance: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same and its slopes in means and variances, (2, n, C)."""
+    """Return the probability that `_largest` has, and its slopes in means and variances, (2, n, C)."""
     at, nodes = _own_first(mean, label), _line_nodes()
     std = _spread(variance.take(at))
     lines = _lines(mean.take(at), std)

@@ -11,7 +11,7 @@ asked, at one value of the hyperparameters after another, for
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -76,31 +76,6 @@ class Evidence(NamedTuple):
     in_variance: np.ndarray
 
 
-class ConditionedLatent(Protocol):
-    """One latent given its sites, relative to its prior mean: what a solver finds, and `Marginals` gathers.
-
-    Attributes
-    ----------
-    centred : array, shape (n,)
-        S r, the posterior mean less the prior mean, for shifts r relative to the prior mean.
-    variance : array, shape (n,)
-        The diagonal of S.
-    log_partition : float
-        r' S r / 2 - log det(I + K B) / 2.
-    smooth : callable
-        x -> S x.
-    """
-
-    @property
-    def centred(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def variance(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def log_partition(self) -> float: ...  # noqa: D102
-    @property
-    def smooth(self) -> Callable[[np.ndarray], np.ndarray]: ...  # noqa: D102
-
-
 class Marginals(NamedTuple):
     """Posterior mean and variance of each latent at each site, shape (n, L), and log Z summed over latents.
 
@@ -117,20 +92,6 @@ class Marginals(NamedTuple):
     smooth: Callable[[np.ndarray], np.ndarray] | None = None
 
     @classmethod
-    def of(cls, latents: Sequence[ConditionedLatent], mean: np.ndarray, sites: NaturalSites) -> Marginals:
-        """Gather what was found of each latent."""
-        # What no system is needed for: the sites' own values at the prior mean.
-        own = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
-        log_z = float(own + sum(latent.log_partition for latent in latents))
-        return cls(
-            mean + np.stack([latent.centred for latent in latents], axis=1),
-            np.stack([latent.variance for latent in latents], axis=1),
-            log_z,
-            bool(np.isfinite(log_z)),
-            smooth=lambda x: np.stack([latent.smooth(column) for latent, column in zip(latents, x.T, strict=True)], 1),
-        )
-
-    @classmethod
     def improper(cls, sites: NaturalSites) -> Marginals:
         """Return those of sites that outweigh the prior: none."""
         nothing = np.full_like(sites.shift, np.nan)
@@ -140,12 +101,6 @@ class Marginals(NamedTuple):
     def total_variance(self) -> np.ndarray:
         """The variance of the latents themselves."""
         return self.variance + self.unexplained
-
-
-def relative_sites(mean: np.ndarray, sites: NaturalSites) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield each latent's shifts relative to its prior mean, and its precisions, shape (n,) each."""
-    for m, shift, precision in zip(mean, sites.shift.T, sites.precision.T, strict=True):
-        yield shift - precision * m, precision
 
 
 class Solver(ABC):

@@ -8,7 +8,7 @@ With h = b / (1 + rho b) for precisions b, M = I + R F' diag(h) F R, R = W^1/2, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,14 +17,32 @@ from scipy.linalg.lapack import dtrtrs
 
 from hypergauss.exceptions import NumericalError
 from hypergauss.kernels.base import Structure
-from hypergauss.solvers.base import Marginals, relative_sites
+from hypergauss.solvers.base import Marginals
 from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance, root_of
 from hypergauss.solvers.reduction import Reduction, lower_factor
 from hypergauss.solvers.sites import NaturalSites
 
 
 class LatentInFeatures(NamedTuple):
-    """As `ConditionedLatent`, with the system it was found by, h, and F C with the diagonal of F C F'."""
+    """One latent given its sites, relative to its prior mean, and what it was found by.
+
+    Attributes
+    ----------
+    centred : array, shape (n,)
+        S r, the posterior mean less the prior mean, for shifts r relative to the prior mean.
+    variance : array, shape (n,)
+        The diagonal of S.
+    log_partition : float
+        r' S r / 2 - log det(I + K B) / 2.
+    smooth : callable
+        x -> S x.
+    system : Capacitance
+        Whose C it is.
+    h : array, shape (n,)
+        As above.
+    spread : pair of arrays
+        F C, and the diagonal of F C F'.
+    """
 
     centred: np.ndarray
     variance: np.ndarray
@@ -33,6 +51,12 @@ class LatentInFeatures(NamedTuple):
     system: Capacitance
     h: np.ndarray
     spread: tuple[np.ndarray, np.ndarray]
+
+
+def relative_sites(mean: np.ndarray, sites: NaturalSites) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield each latent's shifts relative to its prior mean, and its precisions, shape (n,) each."""
+    for m, shift, precision in zip(mean, sites.shift.T, sites.precision.T, strict=True):
+        yield shift - precision * m, precision
 
 
 def condition_in_features(
@@ -64,7 +88,21 @@ def marginals_in_features(F: np.ndarray, structure: Structure, mean: np.ndarray,
         found = [condition_in_features(F, structure, *site) for site in relative_sites(mean, sites)]
     except NumericalError:
         return Marginals.improper(sites)
-    return Marginals.of(found, mean, sites)
+    return _gathered(found, mean, sites)
+
+
+def _gathered(latents: Sequence[LatentInFeatures], mean: np.ndarray, sites: NaturalSites) -> Marginals:
+    """Return the marginals of latents that were conditioned one by one."""
+    # What no system is needed for: the sites' own values at the prior mean.
+    own = (sites.shift * mean - sites.precision * mean**2 / 2).sum()
+    log_z = float(own + sum(latent.log_partition for latent in latents))
+    return Marginals(
+        mean + np.stack([latent.centred for latent in latents], axis=1),
+        np.stack([latent.variance for latent in latents], axis=1),
+        log_z,
+        bool(np.isfinite(log_z)),
+        smooth=lambda x: np.stack([latent.smooth(column) for latent, column in zip(latents, x.T, strict=True)], 1),
+    )
 
 
 def _all_at_once(F: np.ndarray, rho: np.ndarray, root: np.ndarray, mean: np.ndarray, sites: NaturalSites) -> Marginals:

@@ -24,13 +24,13 @@ from hypergauss.solvers.base import (
     Marginals,
     Posterior,
     Prior,
-    relative_sites,
 )
 from hypergauss.solvers.low_rank.capacitance import Capacitance, capacitance, root_of
 from hypergauss.solvers.low_rank.feature_space import (
     ReductionInFeatures,
     condition_in_features,
     marginals_in_features,
+    relative_sites,
 )
 from hypergauss.solvers.low_rank.posterior import LowRankPosterior, Shelf, check_rank
 from hypergauss.solvers.reduction import Reduction
